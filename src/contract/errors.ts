@@ -1,0 +1,110 @@
+/**
+ * One error class for everything that a person or a program has to handle, and the table of the codes a
+ * task can end with. Match on `code`, show `message` and `hint`. No dependencies: handler hosts load it.
+ */
+export class TaskError extends Error {
+  /** From this project's tables (`problemCodes`, `taskErrorCodes`, the CLI's) or a handler's own. */
+  readonly code: string;
+  /** Whether the same call may work later without a change. */
+  readonly retryable: boolean;
+  /** The next step, as a sentence. */
+  readonly hint: string | undefined;
+  /** Further facts, safe to print. */
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(
+    code: string,
+    message: string,
+    options: {
+      retryable?: boolean;
+      hint?: string | undefined;
+      cause?: unknown;
+      details?: Readonly<Record<string, unknown>> | undefined;
+    } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'TaskError';
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+    this.hint = options.hint;
+    this.details = options.details;
+  }
+}
+
+/** What `error` of a report holds: how a handler failed, cut to its bounds. */
+export interface TaskFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  /** A lower bound of the delay before the next attempt. */
+  readonly retryAfterMs?: number | undefined;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Codes of a task's `error.code`. `by`: who says so. A handler's own codes stand beside them. */
+export const taskErrorCodes = {
+  ATTEMPTS_EXHAUSTED: {
+    by: 'control plane',
+    title: 'Every permitted attempt was lost',
+    next: 'See `details.reason` (out of memory, host died, timeout, lease); mend the cause, then `interlock tasks retry`.',
+  },
+  OUTCOME_UNKNOWN: {
+    by: 'control plane',
+    title: 'It is not known whether the effect took place',
+    next: 'Look at the outside world, then `interlock tasks resolve` with what you found.',
+  },
+  UNDELIVERABLE: {
+    by: 'control plane',
+    title: 'Workers took the task and gave it back too often',
+    next: 'See the journal for the reasons of release; mend the worker, then `interlock tasks retry`.',
+  },
+  DEADLINE_PASSED: {
+    by: 'control plane',
+    title: '`deadlineAt` passed before the task was done',
+    next: 'Retry it without the deadline, or add workers.',
+  },
+  QUEUE_TIMEOUT: {
+    by: 'control plane',
+    title: 'No worker took the task within `queueTimeoutMs`',
+    next: 'Start a worker that serves the type in that pool, then retry.',
+  },
+  HANDLER_ERROR: {
+    by: 'worker',
+    title: 'The handler threw an error without a code',
+    next: 'See the message and the task’s log.',
+  },
+  INPUT_INVALID: {
+    by: 'worker',
+    title: 'The input does not fit the handler’s schema',
+    next: 'Correct the fields named in the message and submit again.',
+  },
+  RESULT_INVALID: {
+    by: 'worker',
+    title: 'The handler returned what JSON cannot hold, or what its schema does not allow',
+    next: 'Correct the handler; the message names the path.',
+  },
+  RESULT_REFUSED: {
+    by: 'worker',
+    title: 'The control plane refused the result for good',
+    next: 'The result is kept on the worker (`interlock tasks doctor --spool`); most often it is too large.',
+  },
+  FILE_MISMATCH: {
+    by: 'worker',
+    title: 'A file does not have the size or hash that was promised',
+    next: 'Upload it again.',
+  },
+  FLOW_CHANGED: {
+    by: 'worker',
+    title: 'The code of the flow no longer fits its history',
+    next: 'Serve the old version beside the new one.',
+  },
+} as const satisfies Record<string, { by: string; title: string; next: string }>;
+
+export type TaskErrorCode = keyof typeof taskErrorCodes;
+
+/** Cuts a text to `max` characters, says that it was cut, and leaves no half character. */
+export function cutText(text: string, max: number): string {
+  if (text.length <= max) return text.toWellFormed();
+  const mark = ` … (cut, ${text.length} characters)`;
+  return text.slice(0, Math.max(0, max - mark.length)).toWellFormed() + mark;
+}

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { workerId } from './names.ts';
+
+/** Discovery, doctor, workers, types and keys. */
+
+export const serviceInfo = z
+  .looseObject({
+    contracts: z.array(z.int()),
+    serverTime: z.string(),
+    limits: z.looseObject({
+      inlineBytes: z.int(),
+      batch: z.int().min(1),
+      batchBytes: z.int().min(1),
+      leaseMs: z.looseObject({ min: z.number(), default: z.number(), max: z.number() }),
+      checkpointBytes: z.int(),
+      logLineBytes: z.int(),
+    }),
+    /** Optional ops and abilities by name; what we do not know is ignored. */
+    features: z.array(z.string()).default([]),
+  })
+  .meta({ id: 'ServiceInfo' });
+export type ServiceInfo = z.infer<typeof serviceInfo>;
+
+export const keyKinds = [
+  'task-producer',
+  'task-worker',
+  'task-operator',
+  'metrics',
+  'admin',
+  'inference',
+  'sdk',
+] as const;
+export type KeyKind = (typeof keyKinds)[number];
+/** Every key begins with this; nothing else does. */
+export const KEY_PREFIX = 'il_';
+
+export const newKeyRequest = z
+  .strictObject({ name: z.string().min(1).max(200), kind: z.enum(keyKinds) })
+  .meta({ id: 'NewKeyRequest' });
+export type NewKeyRequest = z.infer<typeof newKeyRequest>;
+/** The only answer that ever holds a key. */
+export const newKeyAnswer = z
+  .looseObject({
+    id: z.string(),
+    name: z.string(),
+    kind: z.string(),
+    project: z.string(),
+    key: z.string(),
+    createdAt: z.string(),
+  })
+  .meta({ id: 'NewKeyAnswer' });
+export type NewKeyAnswer = z.infer<typeof newKeyAnswer>;
+
+const counts = z.looseObject({
+  ready: z.int(),
+  full: z.int(),
+  draining: z.int(),
+  offline: z.int(),
+});
+
+export const doctorAnswer = z
+  .looseObject({
+    serverTime: z.string(),
+    project: z.string(),
+    keyKind: z.string(),
+    queueDepth: z.int(),
+    oldestQueuedMs: z.number().nullable(),
+    workers: counts,
+    /** Callbacks and hints not yet delivered. */
+    outboxDebt: z.int(),
+  })
+  .meta({ id: 'DoctorAnswer' });
+export type DoctorAnswer = z.infer<typeof doctorAnswer>;
+
+export const workerView = z
+  .looseObject({
+    workerId: z.string(),
+    state: z.string(),
+    /** The state in words: `full: all 2 slots are working`. */
+    words: z.string(),
+    slots: z.looseObject({ max: z.int(), busy: z.int() }),
+    pools: z.array(z.string()),
+    handlers: z.array(
+      z.looseObject({
+        type: z.string(),
+        schemaVersion: z.int(),
+        effectSafety: z.string(),
+        effectGate: z.string(),
+      }),
+    ),
+    versions: z.record(z.string(), z.string()),
+    spool: z.looseObject({
+      pending: z.int(),
+      bytes: z.int(),
+      oldestMs: z.number().nullable(),
+      ok: z.boolean(),
+    }),
+    notClaiming: z.string().optional(),
+    lastSeenAt: z.string(),
+    clockOffsetMs: z.number().optional(),
+    drainRequested: z.boolean().optional(),
+    /** What it is working on now. */
+    attempts: z
+      .array(
+        z.looseObject({
+          taskId: z.string(),
+          attemptId: z.string(),
+          type: z.string(),
+          schemaVersion: z.int(),
+          startedAt: z.string().optional(),
+        }),
+      )
+      .optional(),
+  })
+  .meta({ id: 'WorkerView' });
+export type WorkerView = z.infer<typeof workerView>;
+export const workerList = z
+  .looseObject({ workers: z.array(workerView) })
+  .meta({ id: 'WorkerList' });
+export type WorkerList = z.infer<typeof workerList>;
+
+export const typeView = z.looseObject({
+  type: z.string(),
+  schemaVersion: z.int(),
+  pools: z.array(z.string()),
+  queued: z.int(),
+  running: z.int(),
+  oldestQueuedMs: z.number().nullable(),
+  workers: z.array(z.string()),
+  slots: z.int(),
+  effectSafety: z.array(z.string()),
+  inputSchema: z.unknown().optional(),
+});
+export const typeList = z.looseObject({ types: z.array(typeView) }).meta({ id: 'TypeList' });
+export type TypeList = z.infer<typeof typeList>;
+
+export const drainAnswer = z
+  .looseObject({ workerId, drainRequested: z.boolean() })
+  .meta({ id: 'DrainAnswer' });

@@ -1,0 +1,235 @@
+import { z } from 'zod';
+import { bounds } from './limits.ts';
+import { anyId, instant, labels, opaque, poolName, schemaVersion, typeName } from './names.ts';
+import { policyRead, policyRequest } from './policy.ts';
+
+/** What a producer and an operator send and get. */
+
+export const taskStatuses = [
+  'queued',
+  'running',
+  'succeeded',
+  'failed',
+  'outcome-unknown',
+  'cancelled',
+  'expired',
+] as const;
+export type TaskStatus = (typeof taskStatuses)[number];
+export const terminalStatuses: ReadonlySet<string> = new Set<TaskStatus>([
+  'succeeded',
+  'failed',
+  'outcome-unknown',
+  'cancelled',
+  'expired',
+]);
+
+const present = (value: unknown) => value !== undefined;
+/** Any JSON value, but there must be one. */
+export const jsonValue = z
+  .unknown()
+  .refine(present, 'is missing')
+  .meta({ description: 'Any JSON value' });
+
+export const submitRequest = z
+  .strictObject({
+    type: typeName,
+    schemaVersion,
+    input: jsonValue,
+    /** The same key with the same request returns the first task; with another one it is a conflict. */
+    idempotencyKey: opaque.optional(),
+    /** The same on every attempt; handlers pass it on. Default: the task id. */
+    effectKey: opaque.optional(),
+    pool: poolName.optional(),
+    priority: z.int().min(-100).max(100).optional(),
+    notBeforeAt: instant.optional(),
+    policy: policyRequest.optional(),
+    labels: labels.optional(),
+    traceparent: z.string().max(200).optional(),
+  })
+  .meta({ id: 'SubmitRequest' });
+export type SubmitRequest = z.infer<typeof submitRequest>;
+
+/** A batch is read item by item, so that one bad item refuses only itself. */
+export const submitBatchRequest = z.array(z.unknown()).meta({ id: 'SubmitBatchRequest' });
+export const batchAnswer = z
+  .array(z.object({ status: z.int(), body: z.unknown() }))
+  .meta({ id: 'BatchAnswer' });
+
+export const taskErrorView = z.looseObject({
+  code: z.string(),
+  message: z.string(),
+  retryable: z.boolean().default(false),
+  /** `begun`: the attempt was past its gate, its effect may have taken place. */
+  effect: z.string().optional(),
+  details: z.record(z.string(), z.unknown()).optional(),
+  attempt: z.int().optional(),
+});
+export type TaskErrorView = z.infer<typeof taskErrorView>;
+
+export const progressView = z.looseObject({
+  percent: z.number().optional(),
+  message: z.string().optional(),
+  at: z.string().optional(),
+});
+
+export const taskView = z
+  .looseObject({
+    id: z.string(),
+    type: z.string(),
+    schemaVersion: z.int(),
+    /** A status that this version does not know is shown as it is and is not terminal. */
+    status: z.string(),
+    pool: z.string(),
+    priority: z.int(),
+    labels: z.record(z.string(), z.string()),
+    effectKey: z.string(),
+    policy: policyRead,
+    attempts: z.int(),
+    undelivered: z.int(),
+    /** Of the newest journal entry. */
+    seq: z.int(),
+    createdAt: z.string(),
+    startedAt: z.string().optional(),
+    finishedAt: z.string().optional(),
+    /** Who has it, or had it last. */
+    worker: z.string().optional(),
+    progress: progressView.optional(),
+    cancelRequested: z.boolean().optional(),
+    result: z.unknown().optional(),
+    error: taskErrorView.optional(),
+    /** In words: why it is not running. */
+    waitingFor: z.string().optional(),
+    input: z.unknown().optional(),
+    idempotencyKey: z.string().optional(),
+    notBeforeAt: z.string().optional(),
+    /** An outcome that came after the attempt had ended as lost; `resolve` can take it. */
+    lateReport: z.looseObject({ op: z.string(), at: z.string() }).optional(),
+  })
+  .meta({ id: 'TaskView' });
+export type TaskView = z.infer<typeof taskView>;
+
+export const eventKinds = [
+  'submitted',
+  'leased',
+  'started',
+  'effect-begun',
+  'succeeded',
+  'failed',
+  'unknown',
+  'cancelled',
+  'lost',
+  'released',
+  'requeued',
+  'expired',
+  'cancel-requested',
+  'retried',
+  'resolved',
+  'late-report',
+] as const;
+export type EventKind = (typeof eventKinds)[number];
+
+export const taskEvent = z
+  .looseObject({
+    /** 1, 2, 3 … per task, no gaps. */
+    seq: z.int().min(1),
+    at: z.string(),
+    kind: z.string(),
+    attemptId: z.string().optional(),
+    fence: z.int().optional(),
+    /** Who caused it: `worker:…`, `key:…`, `sweeper`. */
+    by: z.string(),
+    data: z.record(z.string(), z.unknown()).default({}),
+  })
+  .meta({ id: 'TaskEvent' });
+export type TaskEvent = z.infer<typeof taskEvent>;
+
+export const taskList = z
+  .looseObject({ tasks: z.array(taskView), cursor: z.string().optional() })
+  .meta({ id: 'TaskList' });
+export type TaskList = z.infer<typeof taskList>;
+export const eventList = z
+  .looseObject({ events: z.array(taskEvent), seq: z.int() })
+  .meta({ id: 'EventList' });
+export type EventList = z.infer<typeof eventList>;
+
+export const taskLogLine = z.looseObject({
+  /** Cursor: pass the last one as `after`. */
+  cursor: z.string(),
+  at: z.string(),
+  level: z.string(),
+  text: z.string(),
+  attempt: z.int(),
+});
+export const logList = z
+  .looseObject({ lines: z.array(taskLogLine), cursor: z.string().optional() })
+  .meta({ id: 'LogList' });
+export type LogList = z.infer<typeof logList>;
+
+const count = z.coerce.number().int().min(0);
+/** Query of `GET /tasks`. */
+export const listQuery = z.strictObject({
+  status: z.union([z.string(), z.array(z.string())]).optional(),
+  type: typeName.optional(),
+  schemaVersion: z.coerce.number().int().min(1).optional(),
+  pool: poolName.optional(),
+  /** `name=value` or `name`; may be repeated, all must fit. */
+  label: z.union([z.string(), z.array(z.string())]).optional(),
+  since: instant.optional(),
+  until: instant.optional(),
+  needs: z.enum(['attention']).optional(),
+  cursor: z.string().max(1_000).optional(),
+  limit: z.coerce.number().int().min(1).max(bounds.pageMax).default(bounds.pageDefault),
+  include: z.union([z.string(), z.array(z.string())]).optional(),
+});
+export type ListQuery = z.infer<typeof listQuery>;
+
+export const eventsQuery = z.strictObject({
+  after: count.default(0),
+  waitMs: z.coerce.number().int().min(0).max(bounds.eventsWaitMs).default(0),
+  limit: z.coerce.number().int().min(1).max(bounds.pageMax).default(bounds.pageMax),
+});
+export const logsQuery = z.strictObject({
+  after: z.string().max(200).optional(),
+  limit: z.coerce.number().int().min(1).max(bounds.pageMax).default(bounds.pageMax),
+});
+
+const reason = z.string().min(1).max(bounds.reasonChars);
+
+export const cancelRequest = z
+  .strictObject({
+    reason: reason.optional(),
+    actionId: opaque.optional(),
+    ifSeq: z.int().min(0).optional(),
+  })
+  .meta({ id: 'CancelRequest' });
+export type CancelRequest = z.infer<typeof cancelRequest>;
+
+export const retryRequest = z
+  .strictObject({
+    actionId: opaque,
+    ifSeq: z.int().min(0),
+    /** How many more attempts are granted. */
+    attempts: z.int().min(1).max(1_000).default(1),
+    /** Needed where an effect may already have taken place (`error.effect: "begun"`). */
+    acceptRepeatedEffect: z.boolean().optional(),
+    reason,
+  })
+  .meta({ id: 'RetryRequest' });
+export type RetryRequest = z.infer<typeof retryRequest>;
+
+export const resolveRequest = z
+  .strictObject({
+    actionId: opaque,
+    ifSeq: z.int().min(0),
+    resolution: z.enum(['succeeded', 'failed', 'retry', 'late-report']),
+    /** With `succeeded`: the result to record; default `null`. */
+    result: z.unknown().optional(),
+    reason,
+  })
+  .meta({ id: 'ResolveRequest' });
+export type ResolveRequest = z.infer<typeof resolveRequest>;
+
+export const taskPath = z.object({ id: anyId });
+/** SSE `task` of `GET /events`: a hint to read the task again. */
+export const taskHint = z.looseObject({ taskId: z.string(), seq: z.int(), status: z.string() });
+export type TaskHint = z.infer<typeof taskHint>;

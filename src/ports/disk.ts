@@ -1,0 +1,26 @@
+/**
+ * The disk as the spool needs it. What is durable (survives a power cut) after each call is part of the
+ * promise; the simulated disk forgets everything else at a crash. Every failure is a rejected promise
+ * with the system's error (`code`: ENOSPC, EROFS, EMFILE, EIO …), never a partly visible file.
+ */
+export interface Disk {
+  /** Makes the folder and its parents (0700 for those it makes). Durable: yes. */
+  makeFolder(folder: string): Promise<void>;
+  /**
+   * Writes a whole file (0600): beside, fsync, rename. The bytes are durable, **the name is not** until
+   * `syncFolder` of its folder. A reader sees the whole old or the whole new file, never a mixture.
+   */
+  writeFile(file: string, data: string | Uint8Array): Promise<void>;
+  /** Makes the names in this folder durable: files made, renamed and removed before the call. */
+  syncFolder(folder: string): Promise<void>;
+  /** The whole content. Rejects with ENOENT where there is none. */
+  readFile(file: string): Promise<Uint8Array>;
+  /** Names (not paths) in a folder, sorted; an absent folder is empty. */
+  list(folder: string): Promise<string[]>;
+  /** Size in bytes and time of the last change (wall ms); `undefined` where there is none. */
+  stat(file: string): Promise<{ bytes: number; modifiedMs: number } | undefined>;
+  /** Removes the file; absent is fine. Needs no free byte. Durable: only after `syncFolder`. */
+  remove(file: string): Promise<void>;
+  /** Renames within one file system. Durable: only after `syncFolder` of both folders. */
+  rename(from: string, to: string): Promise<void>;
+}
