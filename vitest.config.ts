@@ -2,14 +2,14 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 /**
  * `npm test` runs what needs only the npm packages. Two kinds of file name stay out of it:
- * `*.ci.test.ts` needs more of the machine (strace, a browser, root) and runs with `npm run test:ci`;
+ * `*.ci.test.ts` needs more of the machine (strace, root, the registry) and runs with `npm run test:ci`;
  * `*.long.test.ts` takes minutes and runs with `npm run test:long`.
  */
-const kind = process.env.TEST_KIND ?? 'default';
+const KINDS = ['ci', 'long'];
 const tests = (suffix: string) => [`test/**/*${suffix}`, `sim/**/*${suffix}`];
 
-export default defineConfig({
-  // Migrations are imported as text, as the bundle does it.
+export default defineConfig(({ mode }) => ({
+  // Migrations are imported as text, as in the bundle.
   plugins: [
     {
       name: 'sql-as-text',
@@ -20,19 +20,14 @@ export default defineConfig({
   test: {
     environment: 'node',
     pool: 'forks',
-    // Two cores are the smallest machine it has to be steady on; tests start processes of their own.
+    // Two cores are the smallest machine they have to be steady on; tests start processes of their own.
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    include:
-      kind === 'ci'
-        ? tests('.ci.test.ts')
-        : kind === 'long'
-          ? tests('.long.test.ts')
-          : tests('.test.ts'),
+    include: tests(KINDS.includes(mode) ? `.${mode}.test.ts` : '.test.ts'),
     exclude: [
       ...configDefaults.exclude,
-      ...(kind === 'default' ? ['**/*.ci.test.ts', '**/*.long.test.ts'] : []),
+      ...KINDS.filter((kind) => kind !== mode).map((kind) => `**/*.${kind}.test.ts`),
     ],
   },
-});
+}));

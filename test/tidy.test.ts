@@ -1,0 +1,218 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { transformSync } from 'esbuild';
+import { expect, it } from 'vitest';
+
+/**
+ * Keeps the rooms of ARCHITECTURE.md apart and the outside behind the ports. Each finding says what to do
+ * instead. A rule that stands in the way is changed here and in ARCHITECTURE.md in one commit.
+ */
+const root = dirname(import.meta.dirname);
+
+/** Room → rooms it may import besides itself. */
+const PORT_FORM = ['ports', 'contract'];
+const SRC_ROOMS: Record<string, string[]> = {
+  contract: [],
+  core: ['contract'],
+  ports: ['contract'],
+  system: PORT_FORM,
+  transports: PORT_FORM,
+  carriers: PORT_FORM,
+  stores: PORT_FORM,
+  worker: ['core', 'ports', 'contract'],
+  handler: ['contract'],
+  client: ['contract'],
+  'control-plane': ['core', 'ports', 'contract'],
+};
+const REAL_WORLD = ['system', 'transports', 'carriers', 'stores'];
+const INNER = [...new Set([...Object.keys(SRC_ROOMS), ...REAL_WORLD])];
+const ROOMS: Record<string, string[]> = {
+  ...SRC_ROOMS,
+  // The face of the SDK puts a client and a worker together with the real forms of the ports.
+  index: INNER,
+  cli: [...INNER, 'index'],
+  sim: INNER.filter((room) => room !== 'system'),
+  conformance: ['contract', 'client'],
+};
+/** Numbers with their reasons: shared by all rooms. */
+const SHARED_FILES = ['src/core/defaults.ts'];
+/** Rooms whose I/O goes through ports: no door of their own to the outside. */
+const NO_DOORS = ['contract', 'core', 'ports', 'worker', 'control-plane', 'client'];
+const DOORS =
+  /^(node:(fs|fs\/promises|child_process|net|tls|dns|http|https|http2|dgram|cluster|worker_threads|timers|timers\/promises|os|sqlite|process)|undici|eventsource|pino|proper-lockfile|write-file-atomic|@hono\/node-server)$/;
+/** The client's own door: it is used without the worker's ports. */
+const DOORS_ALLOWED: Record<string, string[]> = { client: ['undici'] };
+
+/** Files that are started or imported from outside `src`. */
+const ENTRIES = [
+  'src/cli/interlock.ts',
+  'src/cli/interlock-worker.ts',
+  'src/handler/host.ts',
+  'src/handler/index.ts',
+  'src/index.ts',
+];
+
+/** What may be said only in some places, and what to say elsewhere. */
+const BANS: { say: RegExp; only: RegExp; instead: string }[] = [
+  {
+    say: /\bDate\.now\(|\bnew Date\(\)|\bnew Date[;,)]/,
+    only: /^src\/system\//,
+    instead: 'the port clock: now() to decide, wall() to tell people',
+  },
+  {
+    say: /\bperformance\.now\(|\bprocess\.(hrtime|uptime)\b/,
+    only: /^src\/system\//,
+    instead: 'the port clock: now()',
+  },
+  {
+    say: /(?<![.\w])set(Timeout|Interval)\(|\bAbortSignal\.timeout\(/,
+    only: /^src\/system\//,
+    instead: 'the port clock: sleep(ms, signal) or timer(ms, fire)',
+  },
+  {
+    say: /\bMath\.random\(|\brandom(UUID|Bytes|Int)\(|\bgetRandomValues\(/,
+    only: /^src\/system\//,
+    instead: 'the port random',
+  },
+  {
+    say: /\bprocess\.env\b/,
+    only: /^src\/(cli\/|handler\/host)/,
+    instead: 'an option that src/cli fills from the environment',
+  },
+  { say: /(?<![.\w])console\./, only: /^src\/cli\//, instead: 'the port log' },
+];
+
+const sources = filesUnder('src').filter((file) => file.endsWith('.ts'));
+const others = ['sim', 'conformance', 'bench'].flatMap(filesUnder).filter(isCode);
+const tests = filesUnder('test').filter(isCode);
+const scripts = ['bin', 'scripts', 'handlers', 'samples', '.ci'].flatMap(filesUnder);
+
+it('imports only what the table of rooms allows', () => {
+  const findings: string[] = [];
+  for (const file of [...sources, ...others]) {
+    const room = roomOf(file);
+    const allowed = ROOMS[room];
+    if (allowed === undefined) {
+      if (file.startsWith('src/') && !file.endsWith('.d.ts'))
+        findings.push(
+          `${file}: "${room}" is no room; add it to the table here and in ARCHITECTURE.md`,
+        );
+      continue;
+    }
+    for (const target of importsOf(file)) {
+      if (target.startsWith('.')) {
+        const imported = relative(root, resolve(root, dirname(file), target));
+        const other = roomOf(imported);
+        if (other === room || allowed.includes(other) || SHARED_FILES.includes(imported)) continue;
+        findings.push(
+          `${file} imports ${imported}; ${room} may import ${allowed.join(', ') || 'no other room'}`,
+        );
+      } else if (
+        NO_DOORS.includes(room) &&
+        DOORS.test(target) &&
+        !DOORS_ALLOWED[room]?.includes(target)
+      ) {
+        findings.push(
+          `${file} imports ${target}; ${room} reaches the outside through src/ports only`,
+        );
+      }
+    }
+  }
+  expect(findings).toEqual([]);
+});
+
+it('reaches time, chance, the environment and the console only where it may', () => {
+  const findings: string[] = [];
+  for (const file of sources) {
+    // Without comments: a sentence may name what the code may not call.
+    const { code } = transformSync(read(file), { loader: 'ts', minifyWhitespace: true });
+    for (const ban of BANS) {
+      const said = code.match(ban.say);
+      if (said && !ban.only.test(file))
+        findings.push(`${file} says ${said[0]}; use ${ban.instead}`);
+    }
+  }
+  expect(findings).toEqual([]);
+});
+
+it('has no file in src that nobody imports', () => {
+  const imported = new Set<string>();
+  for (const file of [...sources, ...others]) {
+    for (const target of importsOf(file))
+      imported.add(relative(root, resolve(root, dirname(file), target)));
+  }
+  const unused = sources.filter(
+    (file) => !file.endsWith('.d.ts') && !ENTRIES.includes(file) && !imported.has(file),
+  );
+  expect(unused).toEqual([]);
+});
+
+it('has no file of more than 350 lines in src', () => {
+  const long = sources.filter((file) => read(file).split('\n').length > 351);
+  expect(long, 'a second thing has moved in: give it its own file').toEqual([]);
+});
+
+it('leaves no marks of unfinished work, no focused or silently skipped tests, no registry addresses', () => {
+  // Put together here, so that this file does not find itself.
+  const marks = new RegExp(
+    `\\b(${['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX', 'HA' + 'CK'].join('|')})\\b`,
+  );
+  const tests_ = new RegExp(
+    `\\b(it|test|describe)\\.(${['on' + 'ly', 'to' + 'do', 'sk' + 'ip'].join('|')})\\b`,
+  );
+  const registries = new RegExp(`\\bregistry\\.(${['npm' + 'js', 'yarn' + 'pkg'].join('|')})`);
+  const findings: string[] = [];
+  for (const file of [
+    ...sources,
+    ...others,
+    ...tests,
+    ...scripts,
+    'package.json',
+    'package-lock.json',
+    '.npmrc',
+  ]) {
+    for (const [index, line] of read(file).split('\n').entries()) {
+      if (marks.test(line))
+        findings.push(`${file}:${index + 1} is unfinished: do it, or file an issue`);
+      if (tests_.test(line))
+        findings.push(`${file}:${index + 1} hides tests: use skipIf and print why`);
+      if (registries.test(line)) findings.push(`${file}:${index + 1} names a package registry`);
+    }
+  }
+  expect(findings).toEqual([]);
+});
+
+/** `src/worker/pool.ts` → worker, `src/index.ts` → index, `sim/x.ts` → sim. */
+function roomOf(file: string): string {
+  const [top = '', next = ''] = file.split('/');
+  return top === 'src' ? next.replace(/\.ts$/, '') : top;
+}
+
+/** Everything a file imports or exports from, types too, as it is written. */
+function importsOf(file: string): string[] {
+  const text = read(file).replace(/^\s*(\/\/|\/?\*).*$/gm, '');
+  const found = text.matchAll(/\bfrom\s+'([^']+)'|\bimport\s*\(?\s*'([^']+)'/g);
+  return [...found].map((match) => match[1] ?? match[2] ?? '');
+}
+
+function filesUnder(folder: string): string[] {
+  try {
+    return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter(
+        (entry) =>
+          entry.isFile() && !/node_modules|\/out\b/.test(entry.parentPath.slice(root.length)),
+      )
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+      .sort();
+  } catch {
+    return []; // This part of the tree does not exist.
+  }
+}
+
+function isCode(file: string): boolean {
+  return /\.(ts|mjs|js|cjs|mts)$/.test(file);
+}
+
+function read(file: string): string {
+  return readFileSync(join(root, file), 'utf8');
+}
