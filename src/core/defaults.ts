@@ -1,0 +1,77 @@
+/** Every number of our own, unit in its name, reason beside it. Numbers of the wire: `contract/limits.ts`. */
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** The task's side (control plane). */
+export const taskDefaults = {
+  /** Given back or lost unbegun this often, a task has no worker that can run it (contract 4). */
+  undeliveredMax: 20,
+  /** A renewal is taken this long past `attemptTimeoutMs`: the worker had time to stop it and did not. */
+  renewPastTimeoutMs: MINUTE,
+  /** `retryAfterMs` of a handler may stretch the delay to this many times `maxMs`. */
+  retryAfterFactor: 10,
+  /** One point of priority for each minute of waiting, so that nothing starves. */
+  ageingMsPerPoint: MINUTE,
+} as const;
+
+/** The control plane's own loops and memories. */
+export const controlPlaneDefaults = {
+  /** Expired leases and due tasks are looked for this often; 1/5 of the shortest lease in tests. */
+  sweepEveryMs: 250,
+  /** Rows ended in one sweep: bounds the length of its transaction. */
+  sweepBatch: 200,
+  /** Sessions, claim ids and action ids are remembered this long (contract 2). */
+  rememberMs: 24 * HOUR,
+  presentAfterMs: 15 * SECOND,
+  /** Three missed presences. */
+  offlineAfterMs: 45 * SECOND,
+  pollAfterMs: SECOND,
+  hintPingMs: 15 * SECOND,
+  /** A reader of a stream that takes nothing for this much is cut; it comes back and reads again. */
+  streamBufferBytes: 1_048_576,
+  streamReauthoriseMs: MINUTE,
+  /** Kept per task; older lines go first. */
+  logLinesPerTask: 10_000,
+  shutdownMs: 5 * SECOND,
+} as const;
+
+/** The worker's loops. */
+export const workerDefaults = {
+  /** A claim, a freed slot or a hint asks at once, but never more often than this. */
+  claimGapMs: 200,
+  pollMinMs: SECOND,
+  /** While hints work. */
+  pollMaxMs: 15 * SECOND,
+  /** While they do not. */
+  pollMaxWithoutHintsMs: 5 * SECOND,
+  /** Asked for by the control plane at most. */
+  pollAfterMaxMs: 120 * SECOND,
+  /** A lease is renewed after this share of its length … */
+  renewShare: 1 / 3,
+  /** … varied by this share, so that a fleet does not renew in step. */
+  renewJitter: 0.1,
+  presentEveryMs: 15 * SECOND,
+  hintSilenceMs: 45 * SECOND,
+  /** Retries of anything unanswered. */
+  retry: { initialMs: 500, factor: 2, maxMs: 30 * SECOND, jitter: 0.3 },
+  /** After 401, 403 or a foreign 404. */
+  refusedKeyRetryMaxMs: MINUTE,
+  retryAfterMaxMs: 10 * MINUTE,
+  drainTimeoutMs: 10 * MINUTE,
+  stopGraceMs: 10 * SECOND,
+  /** Two signals within this time are one (a shell's Ctrl-C often arrives twice). */
+  signalGapMs: SECOND,
+  /** Where `start` is no gate it goes out this long after the beginning at the latest. */
+  lazyStartMs: SECOND,
+  /** Progress and log lines are gathered this long before they are sent. */
+  progressEveryMs: 500,
+  logLinesWaiting: 2_000,
+  /** After a drain: how long the spool may still be emptied before the exit. */
+  drainSpoolMs: 10 * SECOND,
+  /** Presence `offline` at the end of a drain. */
+  goodbyeMs: 2 * SECOND,
+  requestTimeoutMs: 10 * SECOND,
+  connectTimeoutMs: 5 * SECOND,
+} as const;

@@ -1,0 +1,64 @@
+import type { EffectGate, EffectSafety } from '../contract/index.ts';
+
+/**
+ * The effect-safety table (contract 4), as a table. Rows: what happened. Columns: `before` (pure,
+ * idempotent, or non-idempotent before its gate) and `past` (non-idempotent past its gate).
+ */
+export type Happened =
+  /** The handler returned a valid result. */
+  | 'result'
+  /** The handler's own retryable failure. */
+  | 'retryable-failure'
+  /** The handler says unknown. */
+  | 'unknown'
+  /** Any other exception; result invalid or refused. */
+  | 'failure'
+  /** Lease lost, worker or host died, or the worker stopped it. */
+  | 'no-word'
+  /** It obeyed a stop for a cancel or a passed deadline. */
+  | 'obeyed'
+  | 'released';
+
+export type Consequence =
+  | 'succeeded'
+  | 'outcome-unknown'
+  | 'failed'
+  /** Queued again if attempts and time are left, else failed or expired; cancelled if a cancel is requested. */
+  | 'again'
+  /** Queued again without using up an attempt; cancelled if a cancel is requested. */
+  | 'again-undelivered'
+  /** Cancelled, or expired where only the deadline asked for the stop. */
+  | 'cancelled'
+  | 'not-releasable';
+
+export const effectSafetyTable: Readonly<
+  Record<Happened, { readonly before: Consequence; readonly past: Consequence }>
+> = {
+  result: { before: 'succeeded', past: 'succeeded' },
+  'retryable-failure': { before: 'again', past: 'failed' },
+  unknown: { before: 'outcome-unknown', past: 'outcome-unknown' },
+  failure: { before: 'failed', past: 'failed' },
+  'no-word': { before: 'again', past: 'outcome-unknown' },
+  obeyed: { before: 'cancelled', past: 'outcome-unknown' },
+  released: { before: 'again-undelivered', past: 'not-releasable' },
+};
+
+export interface Gate {
+  readonly effectSafety: EffectSafety;
+  readonly effectGate: EffectGate;
+  readonly startAccepted: boolean;
+  readonly effectAccepted: boolean;
+}
+
+/** Whether a non-idempotent attempt is past its point of no return. Nothing else is the gate. */
+export function gatePassed(gate: Gate): boolean {
+  if (gate.effectSafety !== 'non-idempotent') return false;
+  return gate.effectGate === 'start'
+    ? gate.startAccepted || gate.effectAccepted
+    : gate.effectAccepted;
+}
+
+export function consequence(happened: Happened, gate: Gate): Consequence {
+  const row = effectSafetyTable[happened];
+  return gatePassed(gate) ? row.past : row.before;
+}

@@ -1,0 +1,195 @@
+import type { CancelRequest, ResolveRequest, RetryRequest } from '../contract/index.ts';
+import { terminalStatuses } from '../contract/tasks.ts';
+import { type Change, refuse, type TaskState } from './task.ts';
+
+/** What people ask for: cancel, retry, resolve. They add entries to the journal and rewrite none. */
+
+/** A queued task ends at once; a running one is asked to stop, and its worker answers. */
+export function cancelTask(
+  nowMs: number,
+  task: TaskState,
+  request: Pick<CancelRequest, 'reason' | 'ifSeq'>,
+  by: string,
+): Change {
+  if (request.ifSeq !== undefined && task.operatorSeq > request.ifSeq) {
+    return refuse(
+      'CONFLICT',
+      `An operator acted on task ${task.id} after you looked (entry ${task.operatorSeq}); the cancel was meant for what it was before.`,
+      { seq: task.seq },
+    );
+  }
+  if (terminalStatuses.has(task.status))
+    return refuse('TASK_TERMINAL', `Task ${task.id} has already ended: ${task.status}.`, {
+      seq: task.seq,
+    });
+  const data = request.reason === undefined ? {} : { reason: request.reason };
+  if (task.status === 'queued') {
+    return {
+      task: {
+        ...task,
+        status: 'cancelled',
+        cancelRequested: true,
+        cancelReason: request.reason,
+        finishedAtMs: nowMs,
+      },
+      events: [{ kind: 'cancelled', by, data: { ...data, status: 'cancelled' } }],
+      verdict: { ok: true },
+    };
+  }
+  if (task.cancelRequested) return { events: [], verdict: { ok: true, replayed: true } };
+  return {
+    task: { ...task, cancelRequested: true, cancelReason: request.reason },
+    events: [{ kind: 'cancel-requested', by, data }],
+    verdict: { ok: true },
+  };
+}
+
+const retryable: ReadonlySet<string> = new Set(['failed', 'expired', 'cancelled']);
+
+/** Puts a failed, expired or cancelled task back into the queue. */
+export function retryTask(
+  nowMs: number,
+  task: TaskState,
+  request: RetryRequest,
+  by: string,
+): Change {
+  const moved = otherSeq(task, request.ifSeq);
+  if (moved) return moved;
+  if (!retryable.has(task.status)) {
+    const next =
+      task.status === 'outcome-unknown'
+        ? 'Its outcome is unknown: resolve it instead.'
+        : 'Only a failed, expired or cancelled task can be retried.';
+    return refuse('CONFLICT', `Task ${task.id} is ${task.status}. ${next}`, { seq: task.seq });
+  }
+  if (task.error?.effect === 'begun' && request.acceptRepeatedEffect !== true) {
+    return refuse(
+      'CONFLICT',
+      `Task ${task.id} failed after its effect had begun; a retry may repeat the effect. Say acceptRepeatedEffect: true if that is all right.`,
+      { seq: task.seq },
+    );
+  }
+  return {
+    task: requeued(nowMs, task, request.attempts),
+    events: [
+      {
+        kind: 'retried',
+        by,
+        data: {
+          reason: request.reason,
+          attempts: request.attempts,
+          status: 'queued',
+          ...(request.acceptRepeatedEffect ? { acceptRepeatedEffect: true } : {}),
+        },
+      },
+    ],
+    verdict: { ok: true },
+  };
+}
+
+/** Says what became of a task whose outcome is unknown, or takes a late report. */
+export function resolveTask(
+  nowMs: number,
+  task: TaskState,
+  request: ResolveRequest,
+  by: string,
+  resultJson: string,
+): Change {
+  const moved = otherSeq(task, request.ifSeq);
+  if (moved) return moved;
+  const { resolution, reason } = request;
+  const takesLate =
+    resolution === 'late-report' &&
+    (task.status === 'failed' || task.status === 'queued' || task.status === 'expired');
+  if (task.status !== 'outcome-unknown' && !takesLate) {
+    return refuse(
+      'CONFLICT',
+      `Task ${task.id} is ${task.status}; only a task with status outcome-unknown can be resolved as ${resolution}.`,
+      { seq: task.seq },
+    );
+  }
+  const done = {
+    ...task,
+    finishedAtMs: nowMs,
+    cancelRequested: false,
+    operatorFence: task.fence,
+    lateReport: undefined,
+  };
+  const event = (status: string, more: Record<string, unknown> = {}) => [
+    { kind: 'resolved' as const, by, data: { resolution, reason, status, ...more } },
+  ];
+  switch (resolution) {
+    case 'succeeded':
+      return {
+        task: withSeq({ ...done, status: 'succeeded', resultJson, error: undefined }),
+        events: event('succeeded'),
+        verdict: { ok: true },
+      };
+    case 'failed': {
+      const error = {
+        ...(task.error ?? { code: 'OUTCOME_UNKNOWN', retryable: false }),
+        message: `An operator resolved the task as failed: ${reason}`,
+      };
+      return {
+        task: withSeq({ ...done, status: 'failed', error }),
+        events: event('failed'),
+        verdict: { ok: true },
+      };
+    }
+    case 'retry':
+      return {
+        task: requeued(nowMs, { ...task, lateReport: undefined }, 1),
+        events: event('queued'),
+        verdict: { ok: true },
+      };
+    case 'late-report': {
+      const late = task.lateReport;
+      if (!late)
+        return refuse('CONFLICT', `The latest attempt of task ${task.id} has no late report.`, {
+          seq: task.seq,
+        });
+      const status =
+        late.op === 'complete' ? 'succeeded' : late.op === 'fail' ? 'failed' : 'outcome-unknown';
+      return {
+        task: withSeq({ ...done, status, resultJson: late.resultJson, error: late.error }),
+        events: event(status, { op: late.op }),
+        verdict: { ok: true },
+      };
+    }
+  }
+}
+
+function otherSeq(task: TaskState, ifSeq: number): Change | undefined {
+  if (task.seq === ifSeq) return undefined;
+  return refuse(
+    'CONFLICT',
+    `Task ${task.id} is at entry ${task.seq}, not ${ifSeq}: it changed since you looked.`,
+    { seq: task.seq },
+  );
+}
+
+function requeued(nowMs: number, task: TaskState, attempts: number): TaskState {
+  const passed = task.deadlineMs !== undefined && nowMs >= task.deadlineMs;
+  return withSeq({
+    ...task,
+    status: 'queued',
+    cancelRequested: false,
+    cancelReason: undefined,
+    undelivered: 0,
+    permitted: task.attempts + attempts,
+    deadlineMs: passed ? undefined : task.deadlineMs,
+    policy: passed ? { ...task.policy, deadlineAt: null } : task.policy,
+    finishedAtMs: undefined,
+    resultJson: undefined,
+    error: undefined,
+    lateReport: undefined,
+    queuedAtMs: nowMs,
+    availableAtMs: nowMs,
+    operatorFence: task.fence,
+  });
+}
+
+/** The one entry that these commands add gets the next `seq`. */
+function withSeq(task: TaskState): TaskState {
+  return { ...task, operatorSeq: task.seq + 1 };
+}

@@ -1,0 +1,98 @@
+import { typeKey } from '../contract/names.ts';
+import type { WorkerState } from '../contract/worker-calls.ts';
+import type { AttemptState, TaskState } from './task.ts';
+import { onlyItsWordHelps } from './task-sweep.ts';
+
+/** What is known of a worker, for people only: never an input of a decision. */
+export interface WorkerFacts {
+  readonly workerId: string;
+  readonly state: WorkerState;
+  readonly pools: readonly string[];
+  readonly types: readonly { readonly type: string; readonly schemaVersion: number }[];
+  readonly notClaiming?: string | undefined;
+}
+
+/** In words: why the task is not running, or why it seems stuck. `undefined` where nothing is odd. */
+export function waitingFor(
+  nowMs: number,
+  task: TaskState,
+  attempt: AttemptState | undefined,
+  workers: readonly WorkerFacts[],
+): string | undefined {
+  if (task.status === 'running') return attempt && silent(nowMs, task, attempt);
+  if (task.status !== 'queued') return undefined;
+  if (task.availableAtMs > nowMs) {
+    if (task.notBeforeMs !== undefined && task.notBeforeMs >= task.availableAtMs)
+      return `not before ${new Date(task.notBeforeMs).toISOString()}`;
+    return `retry in ${seconds(task.availableAtMs - nowMs)}`;
+  }
+  const name = typeKey(task.type, task.schemaVersion);
+  const able = workers.filter(
+    (w) =>
+      w.pools.includes(task.pool) &&
+      w.types.some((t) => t.type === task.type && t.schemaVersion === task.schemaVersion),
+  );
+  const online = able.filter((w) => w.state !== 'offline');
+  if (online.length === 0) {
+    const none = `no worker for ${name} in pool ${task.pool}`;
+    if (able.length > 0)
+      return `${none}: ${able
+        .map((w) => w.workerId)
+        .slice(0, 3)
+        .join(', ')} ${able.length === 1 ? 'is' : 'are'} offline`;
+    const near = nearMiss(task, workers);
+    return near ? `${none}; ${near}` : none;
+  }
+  return inWords(online);
+}
+
+/** `2 workers, all full` · `3 workers: 2 full, 1 draining`. */
+function inWords(workers: readonly WorkerFacts[]): string {
+  const number = workers.length === 1 ? '1 worker' : `${workers.length} workers`;
+  const stuck = workers.find((w) => w.state === 'ready' && w.notClaiming !== undefined);
+  const free = workers.filter((w) => w.state === 'ready' && w.notClaiming === undefined);
+  if (free.length > 0)
+    return `${number}, ${free.length === 1 ? free[0]?.workerId : `${free.length} of them`} ready: it should be claimed within seconds`;
+  const states = new Map<string, number>();
+  for (const w of workers) {
+    const word = w.state === 'ready' ? 'not claiming' : w.state;
+    states.set(word, (states.get(word) ?? 0) + 1);
+  }
+  const why = stuck ? ` (${stuck.workerId}: ${stuck.notClaiming})` : '';
+  const [only] = states.keys();
+  if (states.size === 1) return `${number}, ${workers.length === 1 ? only : `all ${only}`}${why}`;
+  return `${number}: ${[...states].map(([word, n]) => `${n} ${word}`).join(', ')}${why}`;
+}
+
+/** The usual mistakes: another version, another case, another pool. */
+function nearMiss(task: TaskState, workers: readonly WorkerFacts[]): string | undefined {
+  const online = workers.filter((w) => w.state !== 'offline');
+  const here = online.filter((w) => w.pools.includes(task.pool)).flatMap((w) => w.types);
+  const elsewhere = online.find((w) =>
+    w.types.some((t) => t.type === task.type && t.schemaVersion === task.schemaVersion),
+  );
+  if (elsewhere) return `${elsewhere.workerId} serves it in pool ${elsewhere.pools.join(', ')}`;
+  const versions = [
+    ...new Set(here.filter((t) => t.type === task.type).map((t) => t.schemaVersion)),
+  ].sort((a, b) => a - b);
+  if (versions.length > 0)
+    return `served there: ${versions.map((v) => typeKey(task.type, v)).join(', ')}`;
+  const cased = here.find((t) => t.type.toLowerCase() === task.type.toLowerCase());
+  if (cased) return `served there under another case: ${typeKey(cased.type, cased.schemaVersion)}`;
+  return undefined;
+}
+
+/** A running task whose worker has gone quiet. */
+function silent(nowMs: number, task: TaskState, attempt: AttemptState): string | undefined {
+  if (nowMs < attempt.leaseUntilMs) return undefined;
+  const quiet = `worker ${attempt.workerId} has not renewed its lease for ${seconds(nowMs - attempt.leaseUntilMs + attempt.leaseMs)}`;
+  if (!onlyItsWordHelps(task, attempt)) return quiet;
+  const left = attempt.leaseUntilMs + task.policy.lostGraceMs - nowMs;
+  return `${quiet}; nobody else may run the task, so its word is awaited for another ${seconds(Math.max(0, left))}`;
+}
+
+function seconds(ms: number): string {
+  const s = Math.ceil(ms / 1000);
+  if (s < 120) return `${s} s`;
+  return s < 7_200 ? `${Math.ceil(s / 60)} min` : `${Math.ceil(s / 3_600)} h`;
+}
