@@ -1,0 +1,117 @@
+import { cutText } from '../contract/errors.ts';
+import type {
+  AttemptIdentity,
+  LostReason,
+  ReportOf,
+  TaskFailure,
+  TerminalReport,
+} from '../contract/index.ts';
+import { bounds } from '../contract/limits.ts';
+import type { JobEnd, StopReason } from '../ports/carrier.ts';
+
+/** The four fields that every report carries (contract, rule 3). */
+export type OpeningLine = AttemptIdentity;
+
+export interface EndFacts {
+  readonly stop?: StopReason | undefined;
+  readonly begun: boolean;
+  /** Past the gate as far as we know: then nothing can be released. */
+  readonly pastGate: boolean;
+}
+
+/**
+ * What is said about an attempt whose handler has gone. What the handler said itself is reported as it is, also
+ * after a signal; if it just obeyed or had to be killed, the reason of the stop is told.
+ */
+export function reportOfEnd(line: OpeningLine, end: JobEnd, facts: EndFacts): TerminalReport {
+  switch (end.how) {
+    case 'returned':
+      return { op: 'complete', ...line, result: end.result ?? null };
+    case 'threw':
+      return { op: 'fail', ...line, error: bounded(end.error) };
+    case 'unknown':
+      return { op: 'unknown', ...line, error: bounded(end.error) };
+    case 'stopped':
+      if (facts.stop === 'cancel') return { op: 'cancelled', ...line };
+      return lostReport(line, lostReason(facts.stop), facts.begun);
+    case 'killed':
+      return { ...lostReport(line, lostReason(facts.stop), facts.begun), killed: true };
+    case 'died':
+      return {
+        ...lostReport(
+          line,
+          facts.stop === undefined ? 'host-died' : lostReason(facts.stop),
+          facts.begun,
+        ),
+        message: cutText(diedInWords(end), bounds.messageChars),
+        details: {
+          ...(end.exitCode === undefined ? {} : { exitCode: end.exitCode }),
+          ...(end.signal === undefined ? {} : { signal: end.signal }),
+          ...(end.outOfMemory ? { outOfMemory: true } : {}),
+          ...(end.detail === undefined ? {} : { stderr: cutText(end.detail, 2_048) }),
+        },
+      };
+    case 'not-begun':
+      // Nothing began. Before the gate another worker may have it; past it only a failure can be told.
+      if (facts.pastGate) return { op: 'fail', ...line, error: bounded(end.error) };
+      return {
+        op: 'release',
+        ...line,
+        reason: 'host-unavailable',
+        message: cutText(end.error.message, bounds.messageChars),
+      };
+  }
+}
+
+export function lostReport(
+  line: OpeningLine,
+  reason: LostReason,
+  begun: boolean,
+): ReportOf<'lost'> {
+  return { op: 'lost', ...four(line), reason, begun };
+}
+
+/** The reason of a stop as a reason of a loss. A stale attempt reports nothing, so it never gets here. */
+function lostReason(stop: StopReason | undefined): LostReason {
+  return stop === undefined || stop === 'stale' ? 'host-died' : stop;
+}
+
+function diedInWords(end: Extract<JobEnd, { how: 'died' }>): string {
+  const memory = end.outOfMemory ? ', out of memory' : '';
+  if (end.signal !== undefined) return `The handler's process was ended by ${end.signal}${memory}.`;
+  if (end.exitCode !== undefined)
+    return `The handler's process ended by itself with exit code ${end.exitCode}${memory}.`;
+  return `The handler's process is gone${memory}.`;
+}
+
+function bounded(
+  error: TaskFailure,
+): TaskFailure & { retryable: boolean; details?: Record<string, unknown> } {
+  return {
+    code: error.code,
+    message: cutText(error.message, bounds.messageChars),
+    retryable: error.retryable,
+    ...(error.retryAfterMs === undefined
+      ? {}
+      : { retryAfterMs: Math.max(0, Math.round(error.retryAfterMs)) }),
+    ...(error.details === undefined ? {} : { details: smallDetails(error.details) }),
+  };
+}
+
+/** Details that are too large are replaced by a sentence: they must never be the reason of a refusal. */
+function smallDetails(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const text = JSON.stringify(details);
+  if (text.length <= bounds.detailsBytes) return { ...details };
+  return {
+    note: `The details were left out: ${text.length} characters, at most ${bounds.detailsBytes} are kept.`,
+  };
+}
+
+export function four(line: AttemptIdentity): AttemptIdentity {
+  return {
+    taskId: line.taskId,
+    attemptId: line.attemptId,
+    fence: line.fence,
+    leaseToken: line.leaseToken,
+  };
+}

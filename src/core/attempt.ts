@@ -1,0 +1,47 @@
+/**
+ * One attempt in the worker, from the claim to the last answer. No I/O: loops feed events, carry out effects.
+ *
+ * | phase   | entered by                         | holds                              | left by                                    |
+ * |---------|------------------------------------|------------------------------------|--------------------------------------------|
+ * | claimed | a claim's answer                   | lease, running record              | gate open or none → running; drain, lease → ending (release); cancel → ending |
+ * | running | the handler is started             | lease, slot                        | handler gone → ending, or → stale           |
+ * | ending  | the report is made                 | lease, slot until it is on disk    | on disk → spooled; answered directly        |
+ * | spooled | the report is on disk (or a release) | lease                            | its answer                                 |
+ * | acknowledged, lost, released, stale, refused | the answer    | nothing                            | –                                          |
+ *
+ * The slot is free when the handler has really gone and its report is durable, not when we stopped caring.
+ * The first reason to stop wins. Once a report is durable only the answer to that report decides.
+ */
+import type { AttemptIdentity, LostReason, ReportOf } from '../contract/index.ts';
+import { whileClaimed } from './attempt-claimed.ts';
+import { whileEnding, whileSpooled } from './attempt-ending.ts';
+import { lostReport } from './attempt-report.ts';
+import { whileRunning } from './attempt-running.ts';
+import type { AttemptEvent, AttemptState, Step } from './attempt-state.ts';
+
+export * from './attempt-state.ts';
+
+/** What follows from an event. Throws (a bug in a loop) if the event cannot come in this phase. */
+export function step(state: AttemptState, event: AttemptEvent): Step {
+  switch (state.phase) {
+    case 'claimed':
+      return whileClaimed(state, event);
+    case 'running':
+      return whileRunning(state, event);
+    case 'ending':
+      return whileEnding(state, event);
+    case 'spooled':
+      return whileSpooled(state, event);
+    default:
+      return [state, []];
+  }
+}
+
+/** `lost` for a running record that a restarted worker found without a report. */
+export function lostAfterRestart(
+  identity: AttemptIdentity,
+  begun: boolean,
+  reason: LostReason = 'worker-restarted',
+): ReportOf<'lost'> {
+  return lostReport(identity, reason, begun);
+}

@@ -1,0 +1,39 @@
+import { jittered } from './backoff.ts';
+import { workerDefaults } from './defaults.ts';
+
+/** When to ask for work next, when nothing else wakes the claim loop. */
+export interface Polling {
+  /** Empty answers in a row. */
+  readonly idle: number;
+}
+
+export const firstPoll: Polling = { idle: 0 };
+
+export interface PollFacts {
+  readonly granted: number;
+  readonly asked: number;
+}
+
+export function afterClaim(
+  polling: Polling,
+  facts: PollFacts,
+): { readonly polling: Polling; readonly atOnce: boolean } {
+  if (facts.granted > 0) return { polling: firstPoll, atOnce: facts.granted >= facts.asked };
+  return { polling: { idle: polling.idle + 1 }, atOnce: false };
+}
+
+/**
+ * 1 s, 2 s, 4 s … up to `maxMs` while hints work, up to 5 s while they do not; never sooner than the control
+ * plane wishes (`pollAfterMs`, at most 2 min). @param fraction in [0, 1).
+ */
+export function pollDelayMs(
+  polling: Polling,
+  facts: { readonly hintsWork: boolean; readonly pollAfterMs: number; readonly maxMs?: number },
+  fraction: number,
+): number {
+  const own = facts.maxMs ?? workerDefaults.pollMaxMs;
+  const max = facts.hintsWork ? own : Math.min(own, workerDefaults.pollMaxWithoutHintsMs);
+  const grown = Math.min(workerDefaults.pollMinMs * 2 ** Math.min(polling.idle, 20), max);
+  const wish = Math.min(Math.max(0, facts.pollAfterMs), workerDefaults.pollAfterMaxMs);
+  return Math.max(jittered(grown, 0.2, fraction), wish);
+}
