@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { bounds } from './limits.ts';
+import { SEGMENT, TYPE_PATTERN, typeNameProblem } from './type-key.ts';
+
+export { parseTypeKey, typeKey, typeNameProblem } from './type-key.ts';
 
 /** Names of the wire. Case matters everywhere: `demo/hello` and `demo/Hello` are two types. */
 
-const SEGMENT = '[A-Za-z0-9][A-Za-z0-9._-]*';
-const TYPE = new RegExp(`^${SEGMENT}(?:/${SEGMENT})*$`);
 const POOL = /^[A-Za-z0-9][A-Za-z0-9._:-]*(?:\/[A-Za-z0-9][A-Za-z0-9._:-]*)*$/;
 const WORKER_ID = new RegExp(`^${SEGMENT}$`);
 
@@ -16,18 +17,7 @@ export const typeName = z
     const why = typeNameProblem(value);
     if (why) ctx.addIssue({ code: 'custom', message: why });
   })
-  .meta({ id: 'TypeName', pattern: TYPE.source, examples: ['demo/hello'] });
-
-/** Why a text is no task type, as a sentence; `undefined` if it is one. */
-export function typeNameProblem(value: string): string | undefined {
-  if (TYPE.test(value)) return undefined;
-  const at = value.lastIndexOf('@');
-  if (at > 0 && /^\d+$/.test(value.slice(at + 1))) {
-    return `must not hold a version: send type "${value.slice(0, at)}" and schemaVersion ${value.slice(at + 1)}`;
-  }
-  if (value.includes('@')) return 'must not hold "@": the version goes into schemaVersion';
-  return 'must be segments of letters, digits, ".", "_" and "-" (each beginning with a letter or digit), joined by "/"';
-}
+  .meta({ id: 'TypeName', pattern: TYPE_PATTERN.source, examples: ['demo/hello'] });
 
 export const schemaVersion = z
   .int('must be an integer from 1')
@@ -69,23 +59,3 @@ export const durationMs = z.int().min(0).max(bounds.durationMs);
 export const instant = z.iso.datetime({
   message: 'must be an RFC 3339 instant in UTC, such as 2026-01-31T12:00:00.000Z',
 });
-
-/** `demo/hello@1`: how a type and its version are written for people and in hints. */
-export function typeKey(type: string, version: number): string {
-  return `${type}@${version}`;
-}
-
-/** Reads `demo/hello@1`; `undefined` if it is not that. */
-export function parseTypeKey(text: string): { type: string; schemaVersion: number } | undefined {
-  const at = text.lastIndexOf('@');
-  const type = text.slice(0, at);
-  const digits = text.slice(at + 1);
-  if (
-    at < 1 ||
-    !/^[1-9]\d{0,9}$/.test(digits) ||
-    typeNameProblem(type) ||
-    type.length > bounds.typeChars
-  )
-    return undefined;
-  return { type, schemaVersion: Number(digits) };
-}
