@@ -13,7 +13,8 @@ const root = dirname(import.meta.dirname);
 const PORT_FORM = ['ports', 'contract'];
 const SRC_ROOMS: Record<string, string[]> = {
   contract: [],
-  core: ['contract'],
+  // Types of ports only: how a job ended, why it is stopped.
+  core: ['contract', 'ports'],
   ports: ['contract'],
   system: PORT_FORM,
   transports: PORT_FORM,

@@ -75,3 +75,57 @@ export const workerDefaults = {
   requestTimeoutMs: 10 * SECOND,
   connectTimeoutMs: 5 * SECOND,
 } as const;
+
+/** HTTP, under the worker and the clients. Time limits of calls: `workerDefaults`. */
+export const wireDefaults = {
+  /** The next address of a name is tried after this while the last goes on (RFC 8305 has the same). */
+  staggerMs: 250,
+  /** Addresses of one name that are tried. */
+  addressesMax: 10,
+  /** An address that accepted a connection and never sent a byte is tried last for so long. */
+  silentAddressMs: 5 * MINUTE,
+  /** Silent addresses and TLS sessions that are remembered; a client knows few peers. */
+  addressesKept: 100,
+  /** A stream whose peer vanished is noticed by TCP itself after about this and a few probes. */
+  tcpKeepAliveMs: 30 * SECOND,
+  /** Connections to a control plane for calls; more calls than these wait for each other. */
+  connections: 16,
+  /** Renewals go one batch at a time; the second is for one that hangs. */
+  renewConnections: 2,
+  /** One hint stream, and one that is still being closed. */
+  streamConnections: 4,
+  /** Kept open unused for so long where the peer names no time of its own … */
+  idleConnectionMs: 4 * SECOND,
+  /** … and at most so long where it does. */
+  idleConnectionMaxMs: 5 * MINUTE,
+  headerBytes: 32_768,
+  proxyAnswerBytes: 16_384,
+  /** Same-origin redirects of one call; a ring ends here. */
+  redirectsMax: 3,
+  /** An answer to a worker: a full claim is `limits.batchBytes`, one large attempt still fits eight times. */
+  answerBytes: 8_388_608,
+  /** A page of 500 tasks with results is the largest thing a producer can ask for. */
+  listBytes: 67_108_864,
+  /** A problem is a few hundred bytes; more of a refusal is not read. */
+  problemBytes: 65_536,
+  /** One event of a stream, unfinished lines included; hints are a few hundred bytes. */
+  streamFrameChars: 65_536,
+  /** Names in one `wake` that are looked at. */
+  hintTypesMax: 1_000,
+  /** Of a foreign page or value that is quoted in a message. */
+  quotedChars: 120,
+  keyFileBytes: 4_096,
+} as const;
+
+/** `TaskProducer`, `TaskOperator` and the command line. */
+export const clientDefaults = {
+  /** A call goes on asking while nobody answers or the peer is busy, at most so long. */
+  timeoutMs: MINUTE,
+  retry: { initialMs: 250, factor: 2, maxMs: 10 * SECOND, jitter: 0.3 },
+  /** One long poll for events; the contract allows 30 s. */
+  eventsWaitMs: 25 * SECOND,
+  /** A long poll that is answered at once without news is not repeated faster than this. */
+  eventsGapMs: 100,
+  /** A control plane that answers nothing for so long ends `await` and followed events. */
+  silenceMs: 5 * MINUTE,
+} as const;
