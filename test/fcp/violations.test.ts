@@ -1,0 +1,188 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type Fcp, startFcp } from './fcp.ts';
+import { type GrantedAttempt, HandWorker } from './hand-worker.ts';
+
+let fcp: Fcp;
+let worker: HandWorker;
+
+beforeEach(async () => {
+  fcp = await startFcp();
+  worker = new HandWorker(fcp);
+});
+afterEach(() => fcp.stop());
+
+const kinds = () => fcp.violations.map((violation) => violation.kind);
+/** Longer than the time in which messages may cross. */
+const crossed = () => fcp.quiet('any', 300);
+
+async function taken(effectSafety = 'pure'): Promise<GrantedAttempt> {
+  fcp.offer({ type: 'demo/hello', effectSafety });
+  return worker.takeOne();
+}
+
+it('finds nothing in the life of a good worker', async () => {
+  await worker.present('ready', { handlers: [{ type: 'demo/hello', schemaVersion: 1 }] });
+  const attempt = await taken('non-idempotent');
+  await worker.report('start', attempt);
+  await worker.report('start', attempt);
+  await worker.report('log', attempt, { n: 1, lines: [{ at: 'now', level: 'info', text: '' }] });
+  await worker.report('complete', attempt, { result: null });
+  await crossed();
+  await worker.report('complete', attempt, { result: null });
+  await worker.present('draining');
+  await worker.present('offline');
+  expect(fcp.violations).toEqual([]);
+});
+
+it('finds requests without a contract header, keys in addresses and bodies', async () => {
+  await worker.call('GET', '/doctor', undefined, { 'interlock-contract': [] });
+  await worker.call('GET', '/doctor?key=il%5Fother');
+  await worker.claim({ note: worker.key });
+  const attempt = await taken();
+  await worker.call('GET', `/doctor?token=${attempt.leaseToken}`);
+  expect(kinds()).toEqual([
+    'no-contract-header',
+    'secret-in-address',
+    'key-in-body',
+    'secret-in-address',
+  ]);
+  expect(fcp.violations[0]).toMatchObject({ request: 1 });
+});
+
+it('finds calls, ops and attempts that do not exist, and bodies that are wrong', async () => {
+  const attempt = await taken();
+  await worker.call('POST', '/claim', {});
+  await worker.report('finish', attempt);
+  await worker.report('renew', { ...attempt, attemptId: 'att_none' });
+  await worker.report('lost', attempt, { reason: 'whatever' });
+  await worker.batch(worker.reportBody('fail', attempt, { error: { code: 'no', message: '' } }));
+  await worker.claim({ max: 0 });
+  await worker.present('asleep');
+  expect(kinds()).toEqual([
+    'unknown-route',
+    'unknown-op',
+    'unknown-attempt',
+    'invalid-request',
+    'invalid-request',
+    'invalid-request',
+    'invalid-request',
+  ]);
+});
+
+it('finds new claims after the worker said draining; a repeated one is none', async () => {
+  const body = worker.claimBody();
+  await worker.call('POST', '/claims', body);
+  await worker.present('draining');
+  await worker.claim();
+  await crossed();
+  await worker.call('POST', '/claims', body);
+  expect(kinds()).toEqual([]);
+  await worker.claim();
+  expect(kinds()).toEqual(['claim-while-draining']);
+});
+
+it('finds new claims after the control plane said drain, or superseded', async () => {
+  const other = new HandWorker(fcp, 'other');
+  const newer = new HandWorker(fcp, 'other');
+  await worker.present('ready');
+  fcp.drain('hand');
+  await worker.claim();
+  await other.claim();
+  await newer.claim();
+  await other.claim();
+  await crossed();
+  await worker.claim();
+  await other.claim();
+  await newer.claim();
+  expect(kinds()).toEqual(['claim-while-draining', 'claim-after-superseded']);
+});
+
+it('finds a requestId with another body, and claims in a hot loop', async () => {
+  const body = worker.claimBody();
+  await worker.call('POST', '/claims', body);
+  await worker.call('POST', '/claims', { ...body, max: 1 });
+  expect(kinds()).toEqual(['request-id-reused']);
+  for (let i = 0; i < 15; i++) await worker.claim();
+  expect(new Set(kinds())).toEqual(new Set(['request-id-reused', 'claim-hot-loop']));
+});
+
+it('finds whatever follows STALE_ATTEMPT, also one that a script has told', async () => {
+  const attempt = await taken();
+  fcp.onReport('renew', (_, ctl) => ctl.stale(), { times: 1 });
+  await worker.batch(worker.reportBody('renew', attempt));
+  await worker.report('renew', attempt);
+  expect(kinds()).toEqual([]);
+  await crossed();
+  await worker.report('progress', attempt, { n: 1 });
+  await worker.report('complete', attempt, { result: 1 });
+  expect(kinds()).toEqual(['report-after-stale', 'report-after-stale']);
+});
+
+it('lets an outcome follow that was sent before the stale renewal, but none that was told stale itself', async () => {
+  const attempt = await taken();
+  fcp.on('report', (_, ctl) => ctl.html(503), { times: 1 });
+  await worker.report('complete', attempt, { result: 1 });
+  fcp.onReport('renew', (_, ctl) => ctl.stale(), { times: 1 });
+  await worker.report('renew', attempt);
+  await crossed();
+  fcp.onReport('complete', (_, ctl) => ctl.stale(), { times: 1 });
+  await worker.report('complete', attempt, { result: 1 });
+  expect(kinds()).toEqual([]);
+  await crossed();
+  await worker.report('complete', attempt, { result: 1 });
+  expect(kinds()).toEqual(['report-after-stale']);
+});
+
+it('finds a start or renewal after the end, a second start and a second outcome', async () => {
+  const attempt = await taken();
+  await worker.report('start', attempt);
+  await crossed();
+  await worker.report('start', attempt);
+  expect(kinds()).toEqual(['second-start']);
+  await worker.report('complete', attempt, { result: 1 });
+  await worker.report('renew', attempt);
+  await worker.report('lost', attempt, { reason: 'drain', begun: true });
+  expect(kinds()).toEqual(['second-start', 'second-outcome']);
+  await crossed();
+  await worker.report('renew', attempt);
+  expect(kinds()).toEqual([
+    'second-start',
+    'second-outcome',
+    'report-after-stale',
+    'report-after-end',
+  ]);
+});
+
+it('lets a restarted worker contradict a release whose answer it never saw', async () => {
+  const attempt = await taken();
+  await worker.report('release', attempt, { reason: 'drain' });
+  await new HandWorker(fcp).report('lost', attempt, { reason: 'worker-restarted', begun: false });
+  expect(kinds()).toEqual([]);
+});
+
+it('finds a result without its gate, and a release after the handler began', async () => {
+  const gated = await taken('non-idempotent');
+  await worker.report('complete', gated, { result: 1 });
+  const pure = await taken();
+  await worker.report('start', pure);
+  await worker.report('release', pure, { reason: 'drain' });
+  expect(kinds()).toEqual(['gate-skipped', 'release-after-start']);
+});
+
+it('finds a second progress while the first is on its way', async () => {
+  const attempt = await taken();
+  fcp.on('report', (_, ctl) => ctl.later(fcp.next('report')), { times: 1 });
+  const first = fcp.next('report');
+  const one = worker.report('progress', attempt, { n: 1 });
+  await first;
+  await worker.report('progress', attempt, { n: 2 });
+  await one;
+  expect(kinds()).toEqual(['two-on-their-way']);
+});
+
+it('keeps quiet about kinds that a test tolerates', async () => {
+  const lenient = await startFcp({ tolerate: ['unknown-route'] });
+  await new HandWorker(lenient).call('GET', '/nowhere');
+  expect(lenient.violations).toEqual([]);
+  await lenient.stop();
+});
