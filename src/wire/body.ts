@@ -1,0 +1,50 @@
+import type { WireResponse } from './fetch.ts';
+
+/** What a body turned out to be. `bytes` is what was read. */
+export type BodyRead =
+  | { readonly kind: 'text'; readonly text: string; readonly bytes: number }
+  | { readonly kind: 'not-utf8'; readonly text: string; readonly bytes: number }
+  | { readonly kind: 'too-large'; readonly text: string; readonly bytes: number };
+
+/**
+ * Reads a whole body as UTF-8, at most `maxBytes` of it, counted after decompression: what comes beyond is
+ * never held, and the rest is cancelled. Rejects when the body ends early.
+ */
+export async function readBody(response: WireResponse, maxBytes: number): Promise<BodyRead> {
+  if (!response.body) return { kind: 'text', text: '', bytes: 0 };
+  const reader = response.body.getReader();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  let whole = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) {
+        whole = true;
+        break;
+      }
+      bytes += value.byteLength;
+      if (bytes > maxBytes) break;
+      chunks.push(value);
+    }
+  } finally {
+    // Not awaited: a peer that goes on sending must not hold us.
+    if (!whole) reader.cancel().catch(() => {});
+  }
+  const all = Buffer.concat(chunks);
+  if (!whole) return { kind: 'too-large', text: looseText(all), bytes };
+  try {
+    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(all), bytes };
+  } catch {
+    return { kind: 'not-utf8', text: looseText(all), bytes };
+  }
+}
+
+/** Lets go of a body that nobody wants, so that its socket and memory are free again. */
+export function dropBody(response: WireResponse): void {
+  response.body?.cancel().catch(() => {});
+}
+
+function looseText(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}

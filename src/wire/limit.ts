@@ -1,0 +1,69 @@
+import type { Clock, Timer } from '../ports/clock.ts';
+import { WireFault } from './fault.ts';
+
+/**
+ * Time limit and cancellation of one call. It has an abort signal of its own, so that a signal which lives
+ * as long as the process holds a listener only while the call lasts.
+ */
+export class Limit {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal | undefined;
+  readonly #timer: Timer;
+  readonly #over: Promise<never>;
+  readonly #onAbort: () => void;
+
+  constructor(clock: Clock, timeoutMs: number, at: string, outer?: AbortSignal) {
+    let stop: (fault: WireFault) => void = () => {};
+    this.#over = new Promise((_, reject) => {
+      stop = (fault) => {
+        reject(fault);
+        this.#controller.abort(fault);
+      };
+    });
+    // Nobody may be waiting when it comes.
+    this.#over.catch(() => {});
+    const seconds = Math.round(timeoutMs / 100) / 10;
+    this.#timer = clock.timer(timeoutMs, () =>
+      stop(new WireFault('timeout', `${at} did not answer within ${seconds} s.`)),
+    );
+    this.#onAbort = () => stop(new WireFault('aborted', `The call to ${at} was given up here.`));
+    this.#outer = outer;
+    outer?.addEventListener('abort', this.#onAbort);
+    if (outer?.aborted) this.#onAbort();
+  }
+
+  /** For the fetch: aborts when the time is over or the caller gives up. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The work's value; rejects at the limit, also where the work does not heed the signal. */
+  bounded<T>(work: Promise<T>, late: (value: T) => void = () => {}): Promise<T> {
+    if (this.signal.aborted) work.then(late, () => {});
+    else
+      work.then(
+        (value) => {
+          if (this.signal.aborted) late(value);
+        },
+        () => {},
+      );
+    return Promise.race([this.#over, work]);
+  }
+
+  /** From here on only the caller's signal counts: a stream may last. */
+  stopTimer(): void {
+    this.#timer.cancel();
+  }
+
+  /** The call is over: nothing of it is left behind. */
+  end(): void {
+    this.#timer.cancel();
+    this.#outer?.removeEventListener('abort', this.#onAbort);
+  }
+
+  /** Ends a call that is still going on. */
+  abandon(): void {
+    this.end();
+    this.#controller.abort(new WireFault('aborted', 'The stream was closed here.'));
+  }
+}

@@ -1,0 +1,162 @@
+/** Which proxy, if any, a call goes through, and the CONNECT that opens a tunnel in it. */
+import { BlockList, isIP, type Socket } from 'node:net';
+import { TaskError } from '../contract/index.ts';
+import { wireDefaults } from '../core/defaults.ts';
+import { WireFault } from './fault.ts';
+import { bare, hostPort, isLoopback } from './service-url.ts';
+
+/** As in the environment variables: URLs, and the list of those that are reached directly. */
+export interface ProxySettings {
+  /** For https addresses. */
+  readonly https?: string | undefined;
+  /** For http addresses. */
+  readonly http?: string | undefined;
+  /** `NO_PROXY`: host, .suffix, host:port, CIDR or `*`, separated by commas. */
+  readonly none?: string | undefined;
+}
+
+export interface Proxy {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly authorization: string | undefined;
+  /** Without user and password. */
+  readonly shown: string;
+}
+
+/** Reads `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`; the small-letter form wins, as with curl. */
+export function proxyFromEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+): ProxySettings {
+  const read = (name: string) => env[name.toLowerCase()] ?? env[name];
+  const all = read('ALL_PROXY');
+  return {
+    https: read('HTTPS_PROXY') ?? all,
+    http: read('HTTP_PROXY') ?? all,
+    none: read('NO_PROXY'),
+  };
+}
+
+/** Checks the settings once; what it returns picks the proxy of an address. Throws `INVALID_PROXY`. */
+export function proxyChooser(
+  settings: ProxySettings,
+): (protocol: string, hostname: string, port: number) => Proxy | undefined {
+  const https = settings.https ? parseProxy(settings.https) : undefined;
+  const http = settings.http ? parseProxy(settings.http) : undefined;
+  const direct = directList(settings.none ?? '');
+  return (protocol, hostname, port) => {
+    const secure = protocol === 'https:';
+    // A key is allowed over plain http only because loopback never leaves this machine.
+    if (!secure && isLoopback(hostname)) return undefined;
+    return direct(bare(hostname).toLowerCase(), port) ? undefined : secure ? https : http;
+  };
+}
+
+function parseProxy(text: string): Proxy {
+  const refuse = (why: string): never => {
+    throw new TaskError('INVALID_PROXY', `The proxy address ${why}.`, {
+      hint: 'Write it as http://proxy.example.com:3128 (HTTPS_PROXY, HTTP_PROXY).',
+    });
+  };
+  let url: URL;
+  try {
+    url = new URL(/^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+  } catch {
+    return refuse('is no URL');
+  }
+  const tls = url.protocol === 'https:';
+  if (!tls && url.protocol !== 'http:')
+    return refuse(`begins with ${url.protocol}//; only http and https proxies can be used`);
+  const host = bare(url.hostname);
+  const port = Number(url.port) || (tls ? 443 : 80);
+  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return {
+    host,
+    port,
+    tls,
+    authorization: user === ':' ? undefined : `Basic ${Buffer.from(user).toString('base64')}`,
+    shown: `${url.protocol}//${hostPort(host, port)}`,
+  };
+}
+
+/** Names are not looked up for it, as everywhere: a CIDR fits addresses only. */
+function directList(none: string): (host: string, port: number) => boolean {
+  const nets = new BlockList();
+  const names: { suffix: string; port: number | undefined }[] = [];
+  for (const entry of none.toLowerCase().split(/[\s,]+/)) {
+    if (entry === '*') return () => true;
+    if (entry === '') continue;
+    const [, net, bits] = /^\[?([\da-f.:]+)\]?\/(\d{1,3})$/.exec(entry) ?? [];
+    const family = isIP(net ?? '');
+    if (net !== undefined && family && Number(bits) <= (family === 6 ? 128 : 32)) {
+      nets.addSubnet(net, Number(bits), family === 6 ? 'ipv6' : 'ipv4');
+      continue;
+    }
+    const [, name = entry, port] = isIP(entry) ? [] : (/^(.+?)(?::(\d+))?$/.exec(entry) ?? []);
+    names.push({ suffix: bare(name.replace(/^\*?\./, '')), port: port ? Number(port) : undefined });
+  }
+  return (host, port) => {
+    const family = isIP(host);
+    if (family && nets.check(host, family === 6 ? 'ipv6' : 'ipv4')) return true;
+    return names.some(
+      (name) =>
+        (name.port ?? port) === port && (host === name.suffix || host.endsWith(`.${name.suffix}`)),
+    );
+  };
+}
+
+/**
+ * Asks the proxy on this socket for a tunnel to `target` (`host:port`); the socket is then the tunnel.
+ * `signal` ends the wait. Rejects with a `WireFault`.
+ */
+export async function openTunnel(
+  socket: Socket,
+  proxy: Proxy,
+  target: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const head = await new Promise<string>((resolve, reject) => {
+    const fail = (why: string) =>
+      end(() => reject(new WireFault('proxy', `The proxy ${proxy.shown} ${why}.`)));
+    const onClose = () => fail('closed the connection instead of opening a tunnel');
+    const onAbort = () => fail(`opened no tunnel to ${target} in time`);
+    const onError = (error: Error) => fail(`failed: ${error.message}`);
+    let got = Buffer.alloc(0);
+    const onData = (chunk: Buffer) => {
+      got = Buffer.concat([got, chunk]);
+      const at = got.indexOf('\r\n\r\n');
+      if (at >= 0) {
+        end(() => {
+          socket.pause();
+          // Bytes of the tunnel itself that came with the answer.
+          if (got.length > at + 4) socket.unshift(got.subarray(at + 4));
+          resolve(got.toString('latin1', 0, at));
+        });
+      } else if (got.length > wireDefaults.proxyAnswerBytes) fail('answered no HTTP');
+    };
+    const end = (settle: () => void) => {
+      socket.off('data', onData).off('close', onClose).off('error', onError);
+      signal.removeEventListener('abort', onAbort);
+      settle();
+    };
+    socket.on('data', onData).once('close', onClose).once('error', onError);
+    signal.addEventListener('abort', onAbort);
+    const auth = proxy.authorization ? `Proxy-Authorization: ${proxy.authorization}\r\n` : '';
+    socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${auth}\r\n`);
+    if (signal.aborted) onAbort();
+  });
+  const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 0);
+  if (status >= 200 && status < 300) return;
+  throw new WireFault('proxy', refusal(proxy, status, target));
+}
+
+function refusal(proxy: Proxy, status: number, target: string): string {
+  if (status === 407) {
+    const why = proxy.authorization
+      ? 'refuses its user and password'
+      : 'asks for a user and a password';
+    return `The proxy ${proxy.shown} ${why} (407): write them into the proxy's address.`;
+  }
+  if (status === 0) return `The proxy ${proxy.shown} answered no HTTP: is that port a proxy?`;
+  return `The proxy ${proxy.shown} opened no tunnel to ${target} (it answered ${status}): check its rules, or add the host to NO_PROXY.`;
+}
