@@ -11,6 +11,11 @@ export interface Disk {
    * `syncFolder` of its folder. A reader sees the whole old or the whole new file, never a mixture.
    */
   writeFile(file: string, data: string | Uint8Array): Promise<void>;
+  /**
+   * Adds to the end of a file (0600), making it where there is none. Survives the end of the process,
+   * **not** a power cut, and may then be there in part. For what is only a hint.
+   */
+  appendFile(file: string, data: string | Uint8Array): Promise<void>;
   /** Makes the names in this folder durable: files made, renamed and removed before the call. */
   syncFolder(folder: string): Promise<void>;
   /** The whole content. Rejects with ENOENT where there is none. */

@@ -1,0 +1,92 @@
+import { uptime } from 'node:os';
+import type { Clock, Timer } from '../ports/clock.ts';
+import { SuspendMeter } from './suspend-meter.ts';
+
+/**
+ * The machine's clock. Its timers keep the process alive (they are not unref'd): a daemon that waits for
+ * its next poll must not end because nothing else is open. Whoever stops cancels his timers.
+ */
+export function systemClock(): Clock {
+  return new SystemClock();
+}
+
+class SystemClock implements Clock {
+  readonly #meter = new SuspendMeter();
+  /** Timers further away than a slice; looked at once per slice, all together. */
+  readonly #far = new Set<SystemTimer>();
+  #watch: NodeJS.Timeout | undefined;
+
+  now(): number {
+    return this.#meter.now(Number(process.hrtime.bigint()) / 1e6, uptime());
+  }
+
+  wall(): number {
+    return Date.now();
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
+    if (signal?.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const timer = this.timer(ms, () => {
+        signal?.removeEventListener('abort', aborted);
+        resolve(true);
+      });
+      const aborted = () => {
+        timer.cancel();
+        resolve(false);
+      };
+      signal?.addEventListener('abort', aborted, { once: true });
+    });
+  }
+
+  timer(ms: number, fire: () => void): Timer {
+    // Negative numbers and NaN mean now.
+    const timer: SystemTimer = { dueMs: this.now() + Math.max(0, ms || 0), fire, near: undefined };
+    this.#place(timer);
+    return {
+      cancel: () => {
+        this.#far.delete(timer);
+        clearTimeout(timer.near);
+        if (this.#far.size === 0) this.#rest();
+      },
+    };
+  }
+
+  /** Near ones are armed; far ones wait in slices, so that neither 2³¹ ms nor a suspend hurts them. */
+  #place(timer: SystemTimer): void {
+    const left = timer.dueMs - this.now();
+    if (left > SLICE_MS) {
+      this.#far.add(timer);
+      this.#watch ??= setTimeout(() => this.#look(), SLICE_MS);
+      return;
+    }
+    this.#far.delete(timer);
+    timer.near = setTimeout(
+      () => {
+        // Node may come up to a millisecond early.
+        if (this.now() < timer.dueMs) this.#place(timer);
+        else timer.fire();
+      },
+      Math.max(0, Math.ceil(left)),
+    );
+  }
+
+  #look(): void {
+    this.#watch = undefined;
+    for (const timer of this.#far) this.#place(timer);
+  }
+
+  #rest(): void {
+    clearTimeout(this.#watch);
+    this.#watch = undefined;
+  }
+}
+
+interface SystemTimer {
+  readonly dueMs: number;
+  readonly fire: () => void;
+  near: NodeJS.Timeout | undefined;
+}
+
+/** How late a timer may be after a suspend, and how often a waiting process wakes. */
+const SLICE_MS = 1_000;

@@ -1,0 +1,94 @@
+import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import writeFileAtomic from 'write-file-atomic';
+import type { Disk } from '../ports/disk.ts';
+import { whileBusy } from './while-busy.ts';
+
+/** The machine's file systems. `platform` is for tests of what only Windows does. */
+export function systemDisk(platform: NodeJS.Platform = process.platform): Disk {
+  return {
+    async makeFolder(folder) {
+      const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+      if (first === undefined) {
+        // It may be there since a process that was killed before it could make the name durable.
+        await syncFolder(dirname(resolve(folder)), platform).catch(() => {});
+        return;
+      }
+      // Each folder made is a name in its parent.
+      for (let made = resolve(folder); ; made = dirname(made)) {
+        await syncFolder(dirname(made), platform);
+        if (made === resolve(first) || made === dirname(made)) return;
+      }
+    },
+    writeFile: (file, data) => whileBusy(platform, () => writeBeside(file, data)),
+    async appendFile(file, data) {
+      const handle = await open(file, 'a', 0o600);
+      try {
+        await handle.writeFile(data);
+      } finally {
+        await handle.close();
+      }
+    },
+    syncFolder: (folder) => syncFolder(folder, platform),
+    async readFile(file) {
+      return new Uint8Array(await readFile(file));
+    },
+    async list(folder) {
+      return (await unlessAbsent(readdir(folder)))?.sort() ?? [];
+    },
+    async stat(file) {
+      const found = await unlessAbsent(stat(file));
+      return found && { bytes: found.size, modifiedMs: found.mtimeMs };
+    },
+    async remove(file) {
+      await unlessAbsent(whileBusy(platform, () => unlink(file)));
+    },
+    rename: (from, to) => whileBusy(platform, () => rename(from, to)),
+  };
+}
+
+/**
+ * Temporary beside the target, fsync, rename, temporary removed on an error: by write-file-atomic. The
+ * bytes are written here, into the temporary that it has opened, because it makes one `write` call and
+ * takes a short one (a disk that becomes full in the middle) for success.
+ */
+async function writeBeside(file: string, data: string | Uint8Array): Promise<void> {
+  await writeFileAtomic(file, NOTHING, {
+    mode: 0o600,
+    fsync: true,
+    tmpfileCreated: async (temporary) => {
+      const handle = await open(temporary, 'r+');
+      try {
+        await handle.writeFile(data);
+      } finally {
+        await handle.close();
+      }
+    },
+  });
+}
+
+const NOTHING = Buffer.alloc(0);
+
+async function syncFolder(folder: string, platform: NodeJS.Platform): Promise<void> {
+  // Windows opens no folder for that; NTFS journals its names in the order of the calls.
+  if (platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } catch (error) {
+    // A file system without this call (some network and user-space ones): there is nothing more to do.
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code !== 'EINVAL' && code !== 'ENOTSUP') throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function unlessAbsent<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
