@@ -52,6 +52,14 @@ export const workerDefaults = {
   renewShare: 1 / 3,
   /** … varied by this share, so that a fleet does not renew in step. */
   renewJitter: 0.1,
+  /** Lease assumed for a report found on disk, until an answer tells the real one: the shortest there is. */
+  unknownLeaseMs: 5 * SECOND,
+  /** A refused key is read again from its source at most this often. */
+  keyReadGapMs: SECOND,
+  /** A handler that was killed and has not gone after this is told as stuck. */
+  killWaitMs: 5 * SECOND,
+  /** A spool that could not be written is tried again this often. */
+  spoolRetryMs: SECOND,
   presentEveryMs: 15 * SECOND,
   hintSilenceMs: 45 * SECOND,
   /** Retries of anything unanswered. */
@@ -128,4 +136,42 @@ export const clientDefaults = {
   eventsGapMs: 100,
   /** A control plane that answers nothing for so long ends `await` and followed events. */
   silenceMs: 5 * MINUTE,
+} as const;
+
+/** Handler hosts and what they may say. Small enough for a host to load. */
+export const hostDefaults = {
+  /** From the start of a host's process until the handler's module is loaded; slow disks, large modules. */
+  startMs: 30 * SECOND,
+  /** A module's load at discovery, its top-level await included. */
+  probeMs: 10 * SECOND,
+  /** Modules loaded for discovery at the same time: as many cores as the smallest machine has. */
+  probesAtOnce: 2,
+  /** A warm host without work is ended after this, to give its memory back. */
+  idleMs: 5 * MINUTE,
+  /** A host is replaced after this many calls: what a handler leaks does not grow for ever. */
+  callsPerHost: 1_000,
+  /** Progress is taken from a host this often; the latest wins. */
+  progressEveryMs: 100,
+  /** A handler that never gives way cannot hear that progress was taken: it says something this often. */
+  progressUnaskedMs: 250,
+  /** Log lines and output of one attempt that are kept: enough to read, too little to hurt. */
+  logBytes: 1_048_576,
+  /** What a line costs beside its text, so that millions of empty lines are bounded too. */
+  logLineOverheadBytes: 32,
+  /** A larger result belongs into a file; the control plane takes far less than this anyway. */
+  resultBytes: 64 * 1_048_576,
+  /** A longer message between agent and host is none: somebody else wrote to the channel. */
+  frameBytes: 384 * 1_048_576,
+  /** The end of stderr that is looked at when a host dies: a report of V8 fits. */
+  stderrTailBytes: 8_192,
+  /** … and what of it is told. */
+  stderrToldChars: 1_500,
+  /** A kill by the kernel for want of memory is told from a plain SIGKILL by a counter that rose within this. */
+  outOfMemoryWindowMs: 2 * SECOND,
+  /** After a kill, how often it is looked whether the processes are gone: from the first to the last. */
+  goneLookMs: { first: 1, last: 250 },
+  /** A process that is not gone so long after SIGKILL hangs in the kernel: it is told in the log. */
+  goneSlowMs: 5 * SECOND,
+  /** How long a restarted worker waits for the hosts of its earlier session to be gone. */
+  orphansGoneMs: 10 * SECOND,
 } as const;

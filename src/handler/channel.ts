@@ -1,0 +1,44 @@
+import { Socket } from 'node:net';
+import { CHANNEL_FD, encodeFrame, FrameReader, type FromHost, type ToHost } from './protocol.ts';
+
+/** The host's end of its channel to the agent. */
+export interface Channel {
+  /** In order; goes out at once as far as the pipe takes it. */
+  send(frame: FromHost): void;
+  /** A frame that is encoded already. */
+  write(frame: Buffer): void;
+  onFrame(listener: (frame: ToHost) => void): void;
+}
+
+/** Opens file descriptor 3. When the agent is gone, so is this process and everything in its group. */
+export function openChannel(): Channel {
+  const socket = new Socket({ fd: CHANNEL_FD, readable: true, writable: true });
+  const reader = new FrameReader<ToHost>();
+  let listener = (_frame: ToHost) => {};
+  socket.on('data', (chunk: Buffer) => {
+    for (const frame of reader.push(chunk)) listener(frame);
+  });
+  // An error is followed by the close; a handler may have closed the descriptor itself.
+  socket.on('error', () => {});
+  socket.on('close', endGroup);
+  const write = (frame: Buffer) => {
+    socket.write(frame);
+  };
+  return {
+    send: (frame) => write(encodeFrame(frame)),
+    write,
+    onFrame: (heard) => {
+      listener = heard;
+    },
+  };
+}
+
+/** A host leads its own process group; where it does not (Windows, started by hand) it ends alone. */
+function endGroup(): void {
+  try {
+    process.kill(-process.pid, 'SIGKILL');
+  } catch {
+    // No such group.
+  }
+  process.exit(1);
+}

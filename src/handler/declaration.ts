@@ -1,0 +1,131 @@
+/**
+ * Reads what a loaded module says: which function runs, and how safe it is. Takes every shape that compilers
+ * make of `export default`: a module, CommonJS, transpiled CommonJS that import() has wrapped once more.
+ */
+import { bounds } from '../contract/limits.ts';
+import { HANDLER_BRAND, type HandlerFunction } from './define.ts';
+import { errorText } from './failure.ts';
+import type { Declaration, LoadProblem } from './protocol.ts';
+import { type Check, describeSchema, makeCheck } from './schema.ts';
+
+/** A handler that can be called. */
+export interface Handler {
+  readonly run: HandlerFunction;
+  readonly declaration: Declaration;
+  readonly checkInput?: Check | undefined;
+  readonly checkOutput?: Check | undefined;
+}
+
+export type HandlerRead =
+  | { readonly ok: true; readonly handler: Handler }
+  | { readonly ok: false; readonly problem: LoadProblem };
+
+/** `exports`: the namespace that `import()` gave, or `{ default: … }`. Never throws. */
+export async function readHandler(exports: unknown): Promise<HandlerRead> {
+  try {
+    return await read(exports as Holder);
+  } catch (error) {
+    // A getter or a proxy among the exports.
+    return bad('HANDLER_BAD_DECLARATION', `Its declaration cannot be read: ${errorText(error)}`);
+  }
+}
+
+type Holder = Record<PropertyKey, unknown>;
+const SAFETIES = ['pure', 'idempotent', 'non-idempotent'] as const;
+const GATES = ['start', 'effect'] as const;
+/** How often a default export may be wrapped in another. */
+const WRAPPED_MAX = 3;
+
+async function read(exports: Holder): Promise<HandlerRead> {
+  const holders: Holder[] = [exports];
+  let value = exports.default;
+  for (let i = 0; i < WRAPPED_MAX && isObject(value) && !runsItself(value); i++) {
+    holders.push(value);
+    value = value.default;
+  }
+  let run: unknown = value;
+  if (typeof value === 'function') holders.push(value as unknown as Holder);
+  else if (isObject(value)) {
+    holders.push(value);
+    run = value.run;
+  }
+  if (typeof run !== 'function') return noFunction(exports, value);
+
+  const said = (name: string) => {
+    const words = holders.map((holder) => holder[name]).filter((word) => word !== undefined);
+    if (new Set(words).size > 1) throw new Error(`${name} is declared twice, differently`);
+    return words[0];
+  };
+  const effectSafety = word('effectSafety', said('effectSafety'), SAFETIES);
+  const effectGate = word('effectGate', said('effectGate'), GATES) ?? 'start';
+  const timeoutMs = said('timeoutMs');
+  if (timeoutMs !== undefined && !isDuration(timeoutMs)) {
+    throw new Error(
+      `timeoutMs is ${String(timeoutMs)}; it must be a whole number of milliseconds from 1`,
+    );
+  }
+  const [input, output] = [said('input'), said('output')];
+  const inputSchema = describeSchema(input, 'input');
+  const outputSchema = describeSchema(output, 'output');
+  const handler: Handler = {
+    run: run as HandlerFunction,
+    declaration: {
+      effectSafety: effectSafety ?? 'non-idempotent',
+      safetyDeclared: effectSafety !== undefined,
+      effectGate,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(inputSchema === undefined ? {} : { inputSchema }),
+      ...(outputSchema === undefined ? {} : { outputSchema }),
+    },
+    checkInput: input === undefined ? undefined : await makeCheck(input, 'input'),
+    checkOutput: output === undefined ? undefined : await makeCheck(output, 'result'),
+  };
+  return { ok: true, handler };
+}
+
+/** A definition: made by `defineHandler`, or an object that has `run`. */
+function runsItself(value: Holder): boolean {
+  return HANDLER_BRAND in value || typeof value.run === 'function';
+}
+
+function noFunction(exports: Holder, value: unknown): HandlerRead {
+  const named = Object.keys(exports).filter((name) => typeof exports[name] === 'function');
+  const what =
+    value === undefined
+      ? 'It has no default export'
+      : `Its default export is ${isObject(value) ? 'an object without run' : typeof value}`;
+  const hint = named[0]
+    ? `Write "export default" before the function that runs the task (it exports ${named.slice(0, 5).join(', ')}).`
+    : 'Write "export default async (input, ctx) => …" or "export default defineHandler({ run, … })".';
+  return bad('HANDLER_NO_FUNCTION', `${what}: there is no function to call.`, hint);
+}
+
+function word<Word extends string>(
+  name: string,
+  said: unknown,
+  allowed: readonly Word[],
+): Word | undefined {
+  if (said === undefined) return undefined;
+  const known = allowed.find((word) => word === said);
+  if (known) return known;
+  const shown = typeof said === 'string' ? `"${said.slice(0, 100)}"` : typeof said;
+  throw new Error(`${name} is ${shown}; it must be ${allowed.join(' or ')}`);
+}
+
+function isObject(value: unknown): value is Holder {
+  return typeof value === 'object' && value !== null;
+}
+
+function isDuration(value: unknown): value is number {
+  return (
+    Number.isInteger(value) && (value as number) >= 1 && (value as number) <= bounds.durationMs
+  );
+}
+
+function bad(
+  code: string,
+  message: string,
+  hint = 'Correct the declaration in the file and start again.',
+): HandlerRead {
+  return { ok: false, problem: { code, message, hint } };
+}

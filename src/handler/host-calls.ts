@@ -1,0 +1,147 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { hostDefaults } from '../core/defaults.ts';
+import { type RunningCall, startCall } from './call.ts';
+import type { Channel } from './channel.ts';
+import type { ContextDoor } from './context.ts';
+import type { Handler } from './declaration.ts';
+import { errorText } from './failure.ts';
+import { loadHandler } from './load.ts';
+import { ProgressValve } from './progress-valve.ts';
+import {
+  type CallJob,
+  type CallOutcome,
+  encodeFrame,
+  type FromHost,
+  type ToHost,
+} from './protocol.ts';
+
+/**
+ * Role `host`. Woken by frames of the agent (`load` once, then `run` again and again) and by what the handler
+ * does. Never ends by itself: the agent ends it, or the closing of the channel.
+ */
+export function serveCalls(channel: Channel, monotonicMs: () => number): void {
+  let handler: Handler | undefined;
+  let current: Call | undefined;
+  let tainted = false;
+  const owner = new AsyncLocalStorage<Call>();
+
+  channel.onFrame((frame) => {
+    if (frame.t === 'load') void load(frame.file);
+    else if (frame.t === 'run') run(frame.n, frame.job);
+    else current?.heard(frame);
+  });
+
+  async function load(file: string): Promise<void> {
+    const loaded = await loadHandler(file);
+    if (!loaded.ok) return channel.send({ t: 'not-loaded', problem: loaded.problem });
+    handler = loaded.handler;
+    channel.send({ t: 'loaded', declaration: loaded.handler.declaration });
+  }
+
+  function run(n: number, job: CallJob): void {
+    if (handler === undefined) return;
+    const call = new Call(n, channel, monotonicMs);
+    current = call;
+    const ready = handler;
+    owner.run(call, () =>
+      call.start(ready, job, () => {
+        if (current === call) current = undefined;
+      }),
+    );
+  }
+
+  /**
+   * What nobody caught. It belongs to the call in whose asynchronous context it happened; one without a context
+   * is put down to the running call, which may wait for it in vain. One of an earlier call hurts nobody: the
+   * agent takes another host as soon as this one is free.
+   */
+  const stray = (thrown: unknown) => {
+    const by = owner.getStore();
+    if (current !== undefined && (by === undefined || by === current)) current.crashed(thrown);
+    // Once: something that throws in a loop must not flood the agent.
+    if (!tainted) channel.send({ t: 'tainted', why: errorText(thrown) });
+    tainted = true;
+  };
+  process.on('uncaughtException', stray);
+  process.on('unhandledRejection', stray);
+}
+
+/** One call in this host: what it says goes out as frames with its number. */
+class Call implements ContextDoor {
+  readonly #n: number;
+  readonly #channel: Channel;
+  readonly #progress: ProgressValve;
+  #running: RunningCall | undefined;
+  #logBytes = 0;
+  #logBytesDropped = 0;
+
+  constructor(n: number, channel: Channel, monotonicMs: () => number) {
+    this.#n = n;
+    this.#channel = channel;
+    this.#progress = new ProgressValve(
+      (update) => channel.send({ t: 'progress', n, update }),
+      monotonicMs,
+    );
+  }
+
+  start(handler: Handler, job: CallJob, over: () => void): void {
+    this.#running = startCall(handler, job, this);
+    void this.#running.outcome.then((outcome) => {
+      over();
+      this.#progress.flush();
+      this.#end(outcome);
+    });
+  }
+
+  heard(frame: Exclude<ToHost, { t: 'load' | 'run' }>): void {
+    if (frame.n !== this.#n) return;
+    if (frame.t === 'stop') this.#running?.abort(frame.reason);
+    else if (frame.t === 'more') this.#progress.more();
+    else if (frame.refused === undefined) this.#running?.openGate();
+    else this.#running?.refuseGate(frame.refused);
+  }
+
+  crashed(thrown: unknown): void {
+    this.#running?.crashed(thrown);
+  }
+
+  progress(update: Parameters<ContextDoor['progress']>[0]): void {
+    this.#progress.put(update);
+  }
+
+  log(...[level, text]: Parameters<ContextDoor['log']>): void {
+    const bytes = Buffer.byteLength(text) + hostDefaults.logLineOverheadBytes;
+    if (this.#logBytes + bytes > hostDefaults.logBytes) {
+      this.#logBytesDropped += bytes;
+      return;
+    }
+    this.#logBytes += bytes;
+    this.#channel.send({ t: 'log', n: this.#n, level, text });
+  }
+
+  effectRequested(): void {
+    this.#channel.send({ t: 'effect', n: this.#n });
+  }
+
+  #end(outcome: CallOutcome): void {
+    let why: string;
+    try {
+      const frame = encodeFrame(this.#endFrame(outcome));
+      if (frame.length <= hostDefaults.resultBytes) {
+        this.#channel.write(frame);
+        return;
+      }
+      why = `The result has ${frame.length} bytes as JSON; at most ${hostDefaults.resultBytes} can be handed over.`;
+    } catch (error) {
+      // Beyond what one string can hold.
+      why = `The result cannot be written as JSON: ${errorText(error)}.`;
+    }
+    const message = `${why} Put it into a file and return where it is.`;
+    const error = { code: 'RESULT_INVALID', message, retryable: false };
+    this.#channel.send(this.#endFrame({ how: 'threw', error }));
+  }
+
+  #endFrame(outcome: CallOutcome): FromHost {
+    return { t: 'end', n: this.#n, outcome, logBytesDropped: this.#logBytesDropped };
+  }
+}

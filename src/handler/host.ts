@@ -1,0 +1,24 @@
+/**
+ * Entry of a child process that runs handlers. Started by the agent alone, with its role in the environment and
+ * its channel on a file descriptor of its own; ends at once, with everything it has started, when the channel
+ * closes. Role `host`: loads one handler and runs one call of it at a time. Role `probe`: loads handlers one
+ * after the other and tells what they declare.
+ */
+import { openChannel } from './channel.ts';
+import { serveCalls } from './host-calls.ts';
+import { serveProbes } from './host-probe.ts';
+import { ROLE_VARIABLE, RUN_AS_NODE_VARIABLE } from './protocol.ts';
+
+const role = process.env[ROLE_VARIABLE];
+delete process.env[ROLE_VARIABLE];
+if (process.getBuiltinModule('node:sea')?.isSea()) process.env[RUN_AS_NODE_VARIABLE] = '1';
+
+if (role === 'host') {
+  const monotonicMs = performance.now.bind(performance);
+  serveCalls(openChannel(), monotonicMs);
+} else if (role === 'probe') {
+  serveProbes(openChannel());
+} else {
+  process.stderr.write('This program is started by interlock-worker and does nothing by itself.\n');
+  process.exit(64);
+}

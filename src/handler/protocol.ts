@@ -1,0 +1,150 @@
+/**
+ * What an agent and a handler host say to each other: frames of a 4-byte length and UTF-8 JSON, both ways over
+ * one pipe of their own (file descriptor 3 of the host). It is not Node's built-in channel: that one shows
+ * itself to handlers as `process.send` and `process.on('message')`; this one they do not meet.
+ */
+import type { TaskFailure } from '../contract/errors.ts';
+import { hostDefaults } from '../core/defaults.ts';
+import type { StopReason } from './errors.ts';
+
+/** Where the host finds its channel. */
+export const CHANNEL_FD = 3;
+/** Tells a started process that it is a host, and which. The host removes it before it loads anything. */
+export const ROLE_VARIABLE = 'INTERLOCK_HOST_ROLE';
+export type HostRole = 'host' | 'probe';
+/** Says whose host it is, so that a later session finds what an earlier one left behind. */
+export const MARKER_VARIABLE = 'INTERLOCK_HOST_MARKER';
+/** In a standalone executable: makes a handler's own `fork()` run a script, not our program. */
+export const RUN_AS_NODE_VARIABLE = 'INTERLOCK_RUN_AS_NODE';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export interface ProgressUpdate {
+  readonly percent?: number;
+  readonly message?: string;
+  readonly checkpoint?: unknown;
+}
+
+/** One handler call (the carrier's job without the place of its code). */
+export interface CallJob {
+  readonly taskId: string;
+  readonly attemptId: string;
+  readonly attempt: number;
+  readonly fence: number;
+  readonly type: string;
+  readonly schemaVersion: number;
+  readonly effectKey: string;
+  readonly effectGate: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly input: unknown;
+  readonly checkpoint?: unknown;
+  readonly traceparent?: string;
+}
+
+/** What the handler said itself. */
+export type CallOutcome =
+  | { readonly how: 'returned'; readonly result: unknown }
+  | { readonly how: 'threw'; readonly error: TaskFailure }
+  | { readonly how: 'unknown'; readonly error: TaskFailure }
+  | { readonly how: 'stopped' };
+
+/** Agent → host. `n` counts the calls of a host: what is late for an earlier one is dropped. */
+export type ToHost =
+  | { readonly t: 'load'; readonly file: string }
+  | { readonly t: 'run'; readonly n: number; readonly job: CallJob }
+  | { readonly t: 'stop'; readonly n: number; readonly reason: StopReason }
+  | { readonly t: 'gate'; readonly n: number; readonly refused?: string }
+  /** The last progress was taken: another may be sent. */
+  | { readonly t: 'more'; readonly n: number };
+
+/** Host → agent. */
+export type FromHost =
+  | { readonly t: 'loaded'; readonly declaration: Declaration }
+  | { readonly t: 'not-loaded'; readonly problem: LoadProblem }
+  | { readonly t: 'progress'; readonly n: number; readonly update: ProgressUpdate }
+  | { readonly t: 'log'; readonly n: number; readonly level: LogLevel; readonly text: string }
+  | { readonly t: 'effect'; readonly n: number }
+  | {
+      readonly t: 'end';
+      readonly n: number;
+      readonly outcome: CallOutcome;
+      readonly logBytesDropped: number;
+    }
+  /** Something broke outside of the call that it belongs to: take another host when this call is over. */
+  | { readonly t: 'tainted'; readonly why: string };
+
+/** What a handler module says about itself. */
+export interface Declaration {
+  readonly effectSafety: 'pure' | 'idempotent' | 'non-idempotent';
+  /** False where the module is silent, and `non-idempotent` is the careful default. */
+  readonly safetyDeclared: boolean;
+  readonly effectGate: 'start' | 'effect';
+  readonly timeoutMs?: number;
+  /** JSON Schema, where it can be told. */
+  readonly inputSchema?: unknown;
+  readonly outputSchema?: unknown;
+}
+
+/** Why a module cannot be served, and what to do. */
+export interface LoadProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** A frame as bytes. Throws a RangeError where it is too large. */
+export function encodeFrame(frame: ToHost | FromHost): Buffer {
+  const text = JSON.stringify(frame);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > hostDefaults.frameBytes) {
+    throw new RangeError(
+      `A message of ${bytes} bytes is too large: at most ${hostDefaults.frameBytes}.`,
+    );
+  }
+  const buffer = Buffer.allocUnsafe(4 + bytes);
+  buffer.writeUInt32BE(bytes, 0);
+  buffer.write(text, 4);
+  return buffer;
+}
+
+/** Puts chunks together to frames again. Keeps chunks as they come; a frame is copied once. */
+export class FrameReader<Frame> {
+  #chunks: Buffer[] = [];
+  #held = 0;
+  #wanted: number | undefined;
+
+  /** The frames that are complete with this chunk. Throws where it is no frame: then the channel is lost. */
+  push(chunk: Buffer): Frame[] {
+    this.#chunks.push(chunk);
+    this.#held += chunk.length;
+    const frames: Frame[] = [];
+    for (;;) {
+      if (this.#wanted === undefined) {
+        if (this.#held < 4) return frames;
+        this.#wanted = this.#take(4).readUInt32BE(0);
+        if (this.#wanted > hostDefaults.frameBytes) throw new Error('The channel holds no frame.');
+      }
+      if (this.#held < this.#wanted) return frames;
+      const text = this.#take(this.#wanted).toString('utf8');
+      this.#wanted = undefined;
+      const frame = JSON.parse(text) as Frame;
+      if (typeof (frame as { t?: unknown } | null)?.t !== 'string') {
+        throw new Error('The channel holds something else than frames.');
+      }
+      frames.push(frame);
+    }
+  }
+
+  #take(bytes: number): Buffer {
+    const [first] = this.#chunks;
+    this.#held -= bytes;
+    if (first !== undefined && first.length >= bytes) {
+      if (first.length === bytes) this.#chunks.shift();
+      else this.#chunks[0] = first.subarray(bytes);
+      return first.subarray(0, bytes);
+    }
+    const all = Buffer.concat(this.#chunks);
+    this.#chunks = all.length === bytes ? [] : [all.subarray(bytes)];
+    return all.subarray(0, bytes);
+  }
+}
