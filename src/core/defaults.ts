@@ -116,6 +116,8 @@ export const wireDefaults = {
   listBytes: 67_108_864,
   /** A problem is a few hundred bytes; more of a refusal is not read. */
   problemBytes: 65_536,
+  /** More of it is read away up to here, which is cheaper than a new connection. */
+  drainBytes: 1_048_576,
   /** One event of a stream, unfinished lines included; hints are a few hundred bytes. */
   streamFrameChars: 65_536,
   /** Names in one `wake` that are looked at. */
