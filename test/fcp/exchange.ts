@@ -99,7 +99,7 @@ export class Exchange {
     const { response } = this.#wire;
     response.writeHead(status, headers);
     for await (const piece of pieces) {
-      if (response.destroyed) break;
+      if (this.#gone) break;
       await this.#write(piece);
     }
     await this.#end(status, '<stream>');
@@ -111,7 +111,7 @@ export class Exchange {
     const answer = this.#decide();
     const { bytes, headers } = encode(answer);
     this.#wire.response.writeHead(answer.status, headers);
-    for (let from = 0; from < bytes.length && !this.#wire.response.destroyed; from += chunk) {
+    for (let from = 0; from < bytes.length && !this.#gone; from += chunk) {
       await this.#write(bytes.subarray(from, from + chunk));
       await this.wait(everyMs);
     }
@@ -122,7 +122,6 @@ export class Exchange {
   async never({ applied = false }: { applied?: boolean } = {}): Promise<void> {
     this.#use();
     if (applied) this.#decide();
-    this.#journal.changed();
   }
 
   /** The connection ends before anything was applied. */
@@ -169,8 +168,7 @@ export class Exchange {
 
   /** Waits inside a rule; ends early when the worker has hung up or FCP stops. */
   async wait(when: number | Promise<unknown>): Promise<void> {
-    const { response } = this.#wire;
-    if (response.destroyed) return;
+    if (this.#gone) return;
     let timer: NodeJS.Timeout | undefined;
     const time = (ms: number) =>
       new Promise<void>((resolve) => {
@@ -180,6 +178,12 @@ export class Exchange {
     clearTimeout(timer);
   }
 
+  /** The socket's end comes before the response tells it: whoever writes on in between spins. */
+  get #gone(): boolean {
+    const { response } = this.#wire;
+    return response.destroyed || response.socket?.destroyed !== false;
+  }
+
   #use(): void {
     if (this.#used) throw new Error(`Request #${this.request.n} was answered twice by its script`);
     this.#used = true;
@@ -187,7 +191,7 @@ export class Exchange {
 
   async #send(answer: Answer): Promise<void> {
     const { response } = this.#wire;
-    if (response.destroyed) return;
+    if (this.#gone) return;
     if (answer.take) {
       answer.take(response);
       this.#answered(answer.status, undefined);
@@ -202,7 +206,7 @@ export class Exchange {
 
   async #end(status: number, body: unknown, bytes: Uint8Array = new Uint8Array()): Promise<void> {
     const { response } = this.#wire;
-    if (response.destroyed) return;
+    if (this.#gone) return;
     // Noted before the bytes can arrive: whoever sees the worker's reaction finds this done.
     this.#answered(status, body);
     await this.#orClosed(new Promise<void>((resolve) => response.end(bytes, () => resolve())));
@@ -221,7 +225,7 @@ export class Exchange {
 
   async #write(piece: string | Uint8Array): Promise<void> {
     const { response } = this.#wire;
-    if (response.destroyed) return;
+    if (this.#gone) return;
     await this.#orClosed(new Promise<void>((resolve) => response.write(piece, () => resolve())));
   }
 

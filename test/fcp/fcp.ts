@@ -15,9 +15,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JsonAnswer } from './answers.ts';
+import type { Answer, JsonAnswer } from './answers.ts';
 import { alive, type Offer } from './attempts.ts';
-import { answerTo, type ControlOptions, type ControlParts } from './control.ts';
+import { answerTo, type ControlOptions } from './control.ts';
 import { Exchange } from './exchange.ts';
 import { Hints } from './hints.ts';
 import {
@@ -61,9 +61,7 @@ export type { TaskHandle } from './task-handle.ts';
 export type { Violation, ViolationKind } from './violations.ts';
 
 export async function startFcp(options: FcpOptions = {}): Promise<Fcp> {
-  const fcp = new Fcp(options);
-  await fcp.start();
-  return fcp;
+  return new Fcp(options).start();
 }
 
 export class Fcp {
@@ -74,23 +72,19 @@ export class Fcp {
   readonly #tasks: Tasks;
   readonly #sessions = new Sessions();
   readonly #violations: Violations;
-  readonly #requestRules = new Script<RequestMatch, LoggedRequest, RequestHandler>(
-    matchesRequest,
-    this.#journal,
-  );
-  readonly #reportRules = new Script<ReportMatch, Report, ReportHandler>(
-    matchesReport,
-    this.#journal,
-  );
+  readonly #requestRules: Script<RequestMatch, LoggedRequest, RequestHandler>;
+  readonly #reportRules: Script<ReportMatch, Report, ReportHandler>;
   readonly #listener: Listener;
   readonly #cuts = new WeakMap<LoggedRequest, (mode: CutMode) => void>();
   readonly #stopping = new AbortController();
   #restarting = false;
 
   constructor(options: FcpOptions) {
-    const { keys, refuseHints, pingEveryMs = 15_000, host = '127.0.0.1', tls, tolerate } = options;
+    const { keys, refuseHints, pingEveryMs = 15_000, host = '127.0.0.1', tolerate } = options;
     this.#options = { ...DEFAULTS, ...options };
     this.keys = new Keys(keys);
+    this.#requestRules = new Script(matchesRequest, this.#journal);
+    this.#reportRules = new Script(matchesReport, this.#journal);
     this.#tasks = new Tasks(this.#options.leaseMs, ({ offer }) => {
       if (offer.wake !== false) this.hints.wake(`${offer.type}@${offer.schemaVersion ?? 1}`);
     });
@@ -101,14 +95,15 @@ export class Fcp {
     if (refuseHints !== undefined) this.hints.refuse(refuseHints);
     const { keepAliveTimeoutMs = 5_000 } = options;
     this.#listener = new Listener(
-      { host, tls, keepAliveTimeoutMs },
+      { host, keepAliveTimeoutMs },
       (message, response) => void this.#receive(message, response),
       (note) => (note === undefined ? this.#journal.changed() : this.#journal.note(note)),
     );
   }
 
-  start(): Promise<void> {
-    return this.#listener.start();
+  async start(): Promise<this> {
+    await this.#listener.start();
+    return this;
   }
 
   /** Where it listens; the same after a restart. */
@@ -265,8 +260,8 @@ export class Fcp {
       this.#tasks.attempt(report.attemptId)?.reports.push(report);
     }
     this.#violations.watch(request);
-    const decide = () => answerTo(request, this.#parts());
-    const exchange = new Exchange(request, { response, cutSocket: cut }, this.#journal, decide);
+    const wire = { response, cutSocket: cut };
+    const exchange = new Exchange(request, wire, this.#journal, () => this.#apply(request));
     this.#journal.changed();
     await this.#play(request, exchange).catch((error: Error) => {
       this.#journal.fail(error);
@@ -281,8 +276,8 @@ export class Fcp {
     this.#journal.changed();
   }
 
-  #parts(): ControlParts {
-    return {
+  #apply(request: LoggedRequest): Answer {
+    const answer = answerTo(request, {
       options: this.#options,
       tasks: this.#tasks,
       sessions: this.#sessions,
@@ -290,7 +285,9 @@ export class Fcp {
       hints: this.hints,
       violations: this.#violations,
       decide: (report, byDefault) => this.#decide(report, byDefault),
-    };
+    });
+    this.#journal.changed();
+    return answer;
   }
 
   #decide(report: Report, byDefault: () => JsonAnswer): JsonAnswer {

@@ -1,9 +1,8 @@
 /**
- * The real sockets: a node:http (or node:https) server on a port of its own choice that can vanish in several
- * ways and come back on the same port.
+ * The real sockets: a node:http server on a port that the system chose, which can vanish in several ways and
+ * come back on the same port.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 
 /** How a connection ends: politely (FIN) or not (RST). */
@@ -11,7 +10,6 @@ export type CutMode = 'fin' | 'rst';
 
 export interface ListenerOptions {
   host: string;
-  tls?: { key: string; cert: string };
   keepAliveTimeoutMs: number;
 }
 
@@ -33,7 +31,7 @@ export class Listener {
   readonly #options: ListenerOptions;
   readonly #onRequest: (request: IncomingMessage, response: ServerResponse) => void;
   readonly #changed: (note?: string) => void;
-  readonly #open = new Map<number, { socket: Socket; seen: SeenSocket; remotePort: number }>();
+  readonly #open = new Map<Socket, SeenSocket>();
   #server: Server | undefined;
 
   constructor(
@@ -47,8 +45,8 @@ export class Listener {
   }
 
   get url(): string {
-    const { host, tls } = this.#options;
-    return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${this.port}`;
+    const { host } = this.#options;
+    return `http://${host.includes(':') ? `[${host}]` : host}:${this.port}`;
   }
 
   /** Connections that are open now. */
@@ -75,28 +73,20 @@ export class Listener {
     this.#server = undefined;
     if (!server) return;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const { socket } of this.#open.values()) endSocket(socket, mode);
+    for (const socket of this.#open.keys()) endSocket(socket, mode);
     await closed;
   }
 
-  /** The socket of a request, below TLS, so that it can be reset. */
-  socketOf(request: IncomingMessage): { id: number; cut: (mode: CutMode) => void } {
-    const { remotePort } = request.socket;
-    const found = [...this.#open.values()].reverse().find((open) => open.remotePort === remotePort);
-    return {
-      id: found?.seen.id ?? 0,
-      cut: (mode) => endSocket(found?.socket ?? request.socket, mode),
-    };
+  /** The socket that a request came on. */
+  socketOf({ socket }: IncomingMessage): { id: number; cut: (mode: CutMode) => void } {
+    return { id: this.#open.get(socket)?.id ?? 0, cut: (mode) => endSocket(socket, mode) };
   }
 
   #listen(): Promise<Server> {
-    const { host, tls, keepAliveTimeoutMs } = this.#options;
-    const server = tls
-      ? createTlsServer(tls, this.#onRequest)
-      : createServer({ noDelay: true }, this.#onRequest);
+    const { host, keepAliveTimeoutMs } = this.#options;
+    const server = createServer(this.#onRequest);
     server.keepAliveTimeout = keepAliveTimeoutMs;
     server.on('connection', (socket: Socket) => this.#connected(socket));
-    server.on('tlsClientError', (error) => this.#changed(`TLS failed: ${error.message}`));
     server.on('clientError', (error, socket) => {
       this.#changed(`bad request on a socket: ${error.message}`);
       socket.destroy();
@@ -113,11 +103,11 @@ export class Listener {
   #connected(socket: Socket): void {
     const seen: SeenSocket = { id: this.sockets.length + 1, openedAt: performance.now() };
     this.sockets.push(seen);
-    this.#open.set(seen.id, { socket, seen, remotePort: socket.remotePort ?? 0 });
+    this.#open.set(socket, seen);
     socket.on('error', () => {});
     socket.once('close', () => {
       seen.closedAt = performance.now();
-      this.#open.delete(seen.id);
+      this.#open.delete(socket);
       this.#changed();
     });
     this.#changed();

@@ -15,8 +15,6 @@ export interface FcpOptions extends Partial<ControlOptions> {
   pingEveryMs?: number;
   /** [127.0.0.1] */
   host?: string;
-  /** Speaks https. */
-  tls?: { key: string; cert: string };
   /** Idle connections are closed after this [5000]. */
   keepAliveTimeoutMs?: number;
   /** Violations that are not recorded [none]. */

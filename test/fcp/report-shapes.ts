@@ -36,9 +36,9 @@ const COMMON = { taskId: text, attemptId: text, fence: positive, leaseToken: tex
 const OF_OP: Record<string, Record<string, Check>> = {
   start: { sessionId: text },
   effect: { sessionId: text },
-  progress: { n: whole, percent: maybe((value) => typeof value === 'number') },
+  progress: { n: positive, percent: maybe((value) => typeof value === 'number') },
   log: {
-    n: whole,
+    n: positive,
     lines: each({ at: text, level: text, text: (value) => typeof value === 'string' }),
   },
   stream: { chunks: list },
@@ -59,8 +59,8 @@ const CLAIM = {
   requestId: text,
   earlierSessions: maybe((value) => list(value) && (value as unknown[]).length <= 8),
   pools: list,
-  want: each({ type: text, schemaVersion: positive, slots: positive }),
-  max: positive,
+  want: each({ type: text, schemaVersion: positive, slots: whole }),
+  max: whole,
   leaseMs: maybe(positive),
 };
 
@@ -68,7 +68,7 @@ const PRESENT = {
   sessionId: text,
   state: oneOf('ready', 'full', 'draining', 'offline'),
   slots: (value: unknown) =>
-    object(value) && misfits(value as Body, { max: positive, busy: whole }).length === 0,
+    object(value) && misfits(value as Body, { max: whole, busy: whole }).length === 0,
   pools: list,
   handlersHash: text,
   handlers: maybe(each({ type: text, schemaVersion: positive })),

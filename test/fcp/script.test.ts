@@ -131,7 +131,7 @@ describe('rules for requests', () => {
     });
     expect(await failure(worker.claim())).not.toBe('answered');
     fcp.on('claim', (_, ctl) => ctl.raw('SSH-2.0-hello\r\n'), { times: 1 });
-    expect(await failure(worker.claim())).toMatch(/HPE/);
+    expect(await failure(worker.claim())).toMatch(/HPE|HTTP\/1\.1 protocol/);
     const bytes = gzipSync(Buffer.alloc(3_000_000, ' '));
     fcp.on('claim', (_, ctl) => ctl.stream(200, { 'content-encoding': 'gzip' }, [bytes]), {
       times: 1,
@@ -235,7 +235,7 @@ describe('waiting', () => {
   it('tells the timeline without secrets when it was in vain', async () => {
     const attempt = await taken();
     await worker.report('renew', attempt);
-    await worker.call('GET', '/hints?key=il_secret');
+    await worker.call('GET', '/doctor?key=il_secret');
     const error = await fcp
       .next('batch', { timeoutMs: 20 })
       .catch((reason: Error) => reason.message);

@@ -51,6 +51,11 @@ export class Tasks {
     return attemptId === undefined ? undefined : this.#attempts.get(attemptId);
   }
 
+  /** Whether a text holds the token of an attempt. */
+  tokenIn(text: string): boolean {
+    return [...this.#attempts.values()].some((attempt) => text.includes(attempt.leaseToken));
+  }
+
   /** Takes a task that nobody claimed yet out of the queue. */
   unqueue(task: Task): void {
     const kept = this.queue.filter((entry) => entry.task !== task);

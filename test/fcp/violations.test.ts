@@ -56,7 +56,7 @@ it('finds calls, ops and attempts that do not exist, and bodies that are wrong',
   await worker.report('renew', { ...attempt, attemptId: 'att_none' });
   await worker.report('lost', attempt, { reason: 'whatever' });
   await worker.batch(worker.reportBody('fail', attempt, { error: { code: 'no', message: '' } }));
-  await worker.claim({ max: 0 });
+  await worker.claim({ max: -1 });
   await worker.present('asleep');
   expect(kinds()).toEqual([
     'unknown-route',

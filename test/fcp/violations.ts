@@ -75,11 +75,12 @@ export class Violations {
     }
     const key = bearer(request);
     const address = decodeURIComponentSafely(request.path);
-    if (/\bil_\w/.test(address) || (key !== undefined && address.includes(key))) {
+    const token = this.#tasks.tokenIn(address);
+    if (token || /\bil_\w/.test(address) || (key !== undefined && address.includes(key))) {
       this.add(
         'secret-in-address',
         request,
-        `a key is in the address of ${request.method} ${request.route}`,
+        `a key or token is in the address of ${request.method} ${request.route}`,
       );
     }
     if (key !== undefined && request.bodyText.includes(key)) {
@@ -90,7 +91,7 @@ export class Violations {
       );
     }
     if (request.route === 'claim') this.#claim(request);
-    for (const report of request.reports) this.#report(report, address);
+    for (const report of request.reports) this.#report(report);
   }
 
   /** Takes note of what an answered request means for later ones. */
@@ -131,7 +132,7 @@ export class Violations {
     }
   }
 
-  #report(report: Report, address: string): void {
+  #report(report: Report): void {
     const { op, request, attemptId } = report;
     const add = (kind: ViolationKind, detail: string) => this.add(kind, request, detail, attemptId);
     if (!OPS.includes(op)) add('unknown-op', `"${op}"`);
@@ -140,8 +141,6 @@ export class Violations {
       add('unknown-attempt', `${op} for an attempt that was never given out`);
       return;
     }
-    if (address.includes(attempt.leaseToken))
-      add('secret-in-address', `${op} shows the lease token`);
     this.#sessionAt.set(report, this.#sessions.worker(attempt.workerId).sessionId);
     const earlier = attempt.reports.filter((other) => other !== report && other.n < report.n);
     const before = report.t - GRACE_MS;
