@@ -6,9 +6,10 @@ export function whileClaimed(state: AttemptState, event: AttemptEvent): Step {
   const asking = state.gate === 'asking';
   switch (event.kind) {
     case 'slot-granted':
+      if (state.slot) return unexpected(state, event);
       if (state.cancelRequested) return giveUp({ ...state, slot: true });
       if (state.draining) return release({ ...state, slot: true }, 'drain');
-      if (state.gate === 'shut' && state.effectGate === 'start') {
+      if (guardedByStart(state)) {
         return [
           { ...state, slot: true, gate: 'asking' },
           [{ do: 'ask-gate', op: 'start', after: 'nothing' }],
@@ -19,7 +20,7 @@ export function whileClaimed(state: AttemptState, event: AttemptEvent): Step {
         [{ do: 'start-handler' }, { do: 'send-start-soon' }],
       ];
     case 'gate-answered':
-      return startAnswered(state, event.answer);
+      return asking ? startAnswered(state, event.answer) : unexpected(state, event);
     case 'cancel-requested':
       return asking
         ? [{ ...state, cancelRequested: true }, []]
@@ -32,13 +33,21 @@ export function whileClaimed(state: AttemptState, event: AttemptEvent): Step {
     case 'drain-deadline':
       return release({ ...state, draining: true }, 'drain');
     case 'lease-ran-out':
-      // Our clock alone proves nothing (a network may be down): renewals and the gate go on asking.
-      return [state, []];
+      // A start gate keeps the handler from beginning on a lease that is gone, and a pure one harms nobody: both wait
+      // on, since our clock alone proves nothing (a network may be down). Else another worker may now run the task.
+      return asking || state.effectSafety === 'pure' || guardedByStart(state)
+        ? [state, []]
+        : release(state, 'lease');
     case 'stale':
       return becomeStale(state);
     default:
       return unexpected(state, event);
   }
+}
+
+/** Its handler begins only after the control plane has accepted `start`. */
+function guardedByStart(state: AttemptState): boolean {
+  return state.gate === 'shut' && state.effectGate === 'start';
 }
 
 function startAnswered(state: AttemptState, answer: GateAnswer): Step {
@@ -52,6 +61,8 @@ function startAnswered(state: AttemptState, answer: GateAnswer): Step {
         return release({ ...state, gate: 'shut' }, state.draining ? 'drain' : 'lease');
       return [{ ...state, askedAgain: true }, [{ do: 'ask-gate', op: 'start', after: 'renewal' }]];
     case 'no-answer':
+      // Asking again would pass the gate for nothing.
+      if (state.cancelRequested) return giveUp({ ...state, gate: 'shut' });
       return [state, [{ do: 'ask-gate', op: 'start', after: 'pause' }]];
     case 'stale':
       return becomeStale(state);

@@ -26,6 +26,9 @@ export function whileEnding(state: AttemptState, event: AttemptEvent): Step {
       return answered(state, event.verdict);
     case 'stale':
       return [{ ...state, staleSeen: true }, []];
+    case 'gate-answered':
+      // Late: the handler has gone. Only that the attempt is not ours any more still matters.
+      return [event.answer === 'stale' ? { ...state, staleSeen: true } : state, []];
     default:
       return [state, []];
   }
@@ -48,7 +51,7 @@ function answered(state: AttemptState, verdict: ReportVerdict): Step {
       return over('stale', [{ do: 'set-aside', as: 'stale', recorded: verdict.recorded }]);
     case 'refused': {
       const aside: AttemptEffect = { do: 'set-aside', as: 'refused', recorded: false };
-      if (!verdict.followUp) return over('refused', [aside]);
+      if (!verdict.followUp || state.staleSeen) return over('refused', [aside]);
       const next: AttemptState = {
         ...state,
         phase: 'ending',

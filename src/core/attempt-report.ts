@@ -6,6 +6,7 @@ import type {
   TaskFailure,
   TerminalReport,
 } from '../contract/index.ts';
+import { toJson } from '../contract/json.ts';
 import { bounds } from '../contract/limits.ts';
 import type { JobEnd, StopReason } from '../ports/carrier.ts';
 
@@ -84,26 +85,33 @@ function diedInWords(end: Extract<JobEnd, { how: 'died' }>): string {
   return `The handler's process is gone${memory}.`;
 }
 
+/** Nothing in it can make the control plane refuse the report: code, message, delay and details are within bounds. */
 function bounded(
   error: TaskFailure,
 ): TaskFailure & { retryable: boolean; details?: Record<string, unknown> } {
+  const { retryAfterMs } = error;
   return {
-    code: error.code,
+    code: FAILURE_CODE.test(error.code) ? error.code : 'HANDLER_ERROR',
     message: cutText(error.message, bounds.messageChars),
     retryable: error.retryable,
-    ...(error.retryAfterMs === undefined
+    ...(retryAfterMs === undefined || Number.isNaN(retryAfterMs)
       ? {}
-      : { retryAfterMs: Math.max(0, Math.round(error.retryAfterMs)) }),
+      : { retryAfterMs: Math.round(Math.min(Math.max(0, retryAfterMs), bounds.durationMs)) }),
     ...(error.details === undefined ? {} : { details: smallDetails(error.details) }),
   };
 }
 
-/** Details that are too large are replaced by a sentence: they must never be the reason of a refusal. */
+const FAILURE_CODE = /^[A-Z][A-Z0-9_]{0,99}$/;
+
+/** Details that are too large or no JSON are replaced by a sentence: they must never be the reason of a refusal. */
 function smallDetails(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const text = JSON.stringify(details);
-  if (text.length <= bounds.detailsBytes) return { ...details };
+  const made = toJson(details);
+  if (!made.ok)
+    return { note: `The details were left out: ${made.issue.path} ${made.issue.message}.` };
+  const bytes = new TextEncoder().encode(JSON.stringify(made.value)).length;
+  if (bytes <= bounds.detailsBytes) return made.value as Record<string, unknown>;
   return {
-    note: `The details were left out: ${text.length} characters, at most ${bounds.detailsBytes} are kept.`,
+    note: `The details were left out: ${bytes} bytes, at most ${bounds.detailsBytes} are kept.`,
   };
 }
 

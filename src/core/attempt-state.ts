@@ -128,9 +128,12 @@ export function claimedAttempt(
   };
 }
 
-/** Whether the lease is to be renewed: from the claim until the terminal report is answered. */
+/**
+ * Whether the lease is to be renewed: from the claim until the terminal report is answered. Not while a `lost` is
+ * spooled, not for a handler that cannot be killed, and nothing is sent after `STALE_ATTEMPT`.
+ */
 export function renews(state: AttemptState): boolean {
-  if (isOver(state) || state.stuck) return false;
+  if (isOver(state) || state.stuck || state.staleSeen) return false;
   return !(state.phase === 'spooled' && state.report?.op === 'lost');
 }
 
@@ -145,3 +148,14 @@ const overPhases: ReadonlySet<Phase> = new Set([
   'stale',
   'refused',
 ]);
+
+/** An attempt with nothing left but its report to be answered: found on disk at start, or given back unread. */
+export function reportedAttempt(identity: AttemptIdentity, report: TerminalReport): AttemptState {
+  const claimed = claimedAttempt({
+    ...identity,
+    effectSafety: 'non-idempotent',
+    effectGate: 'start',
+    cancelRequested: false,
+  });
+  return { ...claimed, phase: 'spooled', report, begun: report.op !== 'release' };
+}

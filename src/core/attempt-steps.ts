@@ -8,9 +8,13 @@ export function giveUp(state: AttemptState): Step {
   return finish(state, { op: 'cancelled', ...state.identity });
 }
 
-/** Gives the attempt back; nothing of it has begun. A release needs no disk: losing it costs one lease. */
+/** Gives the attempt back; nothing of it has begun. */
 export function release(state: AttemptState, reason: string): Step {
-  const report: ReportOf<'release'> = { op: 'release', ...state.identity, reason };
+  return sendRelease(state, { op: 'release', ...state.identity, reason });
+}
+
+/** A release needs no disk: losing it costs one lease. */
+function sendRelease(state: AttemptState, report: ReportOf<'release'>): Step {
   return [
     { ...state, phase: 'spooled', slot: false, report },
     [...freed(state), { do: 'send-report', report }],
@@ -18,7 +22,7 @@ export function release(state: AttemptState, reason: string): Step {
 }
 
 export function finish(state: AttemptState, report: TerminalReport): Step {
-  if (report.op === 'release') return release(state, report.reason);
+  if (report.op === 'release') return sendRelease(state, report);
   return [{ ...state, phase: 'ending', report }, [{ do: 'write-report', report }]];
 }
 

@@ -13,7 +13,9 @@ export interface Backoff {
  * @param fraction in [0, 1): 0.5 is no jitter.
  */
 export function backoffMs(backoff: Backoff, n: number, fraction: number): number {
-  const grown = backoff.initialMs * backoff.factor ** Math.max(0, n - 1);
+  // The power may be infinite, and 0 times that is no number.
+  const grown =
+    backoff.initialMs === 0 ? 0 : backoff.initialMs * backoff.factor ** Math.max(0, n - 1);
   return Math.max(0, jittered(Math.min(grown, backoff.maxMs), backoff.jitter, fraction));
 }
 

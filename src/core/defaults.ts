@@ -46,6 +46,8 @@ export const workerDefaults = {
   pollMaxMs: 15 * SECOND,
   /** While they do not. */
   pollMaxWithoutHintsMs: 5 * SECOND,
+  /** A poll comes up to this share sooner, so that a fleet does not ask in step. */
+  pollJitter: 0.2,
   /** Asked for by the control plane at most. */
   pollAfterMaxMs: 120 * SECOND,
   /** A lease is renewed after this share of its length … */
@@ -78,8 +80,10 @@ export const workerDefaults = {
   logLinesWaiting: 2_000,
   /** After a drain: how long the spool may still be emptied before the exit. */
   drainSpoolMs: 10 * SECOND,
+  /** After the deadline of a drain: for killed processes to go, and once more for their reports. */
+  lastWordMs: SECOND,
   /** Presence `offline` at the end of a drain. */
-  goodbyeMs: 2 * SECOND,
+  goodbyeMs: SECOND,
   requestTimeoutMs: 10 * SECOND,
   connectTimeoutMs: 5 * SECOND,
 } as const;
@@ -176,4 +180,23 @@ export const hostDefaults = {
   goneSlowMs: 5 * SECOND,
   /** How long a restarted worker waits for the hosts of its earlier session to be gone. */
   orphansGoneMs: 10 * SECOND,
+} as const;
+
+/** The spool. */
+export const spoolDefaults = {
+  /** A group takes whatever waits, up to these bounds: one file, two fsyncs. */
+  groupRecords: 256,
+  groupBytes: 4 * 1_048_576,
+  /** Groups under way at once: the next one is written while the folder of the last is synced. */
+  writers: 2,
+  /** Above either the worker claims nothing new; reports of running handlers are still taken. */
+  pendingRecords: 50_000,
+  pendingBytes: 256 * 1_048_576,
+  /** Set-asides are removed at a start when older, or when there are more (oldest first). */
+  setAsideKeptMs: 30 * 24 * HOUR,
+  setAsideKept: 10_000,
+  /** A holder that cannot be judged (another host or container) counts as gone after this silence … */
+  lockSilenceMs: 10 * SECOND,
+  /** … and is looked at this often. Its signs of life come every 2 s. */
+  lockLookMs: 250,
 } as const;

@@ -1,4 +1,3 @@
-import { jittered } from './backoff.ts';
 import { workerDefaults } from './defaults.ts';
 
 /** When to ask for work next, when nothing else wakes the claim loop. */
@@ -23,8 +22,8 @@ export function afterClaim(
 }
 
 /**
- * 1 s, 2 s, 4 s … up to `maxMs` while hints work, up to 5 s while they do not; never sooner than the control
- * plane wishes (`pollAfterMs`, at most 2 min). @param fraction in [0, 1).
+ * 1 s, 2 s, 4 s … up to `maxMs` while hints work, up to 5 s while they do not, shortened by chance (a bound is a
+ * bound); never sooner than the control plane wishes (`pollAfterMs`, at most 2 min). @param fraction in [0, 1).
  */
 export function pollDelayMs(
   polling: Polling,
@@ -33,7 +32,8 @@ export function pollDelayMs(
 ): number {
   const own = facts.maxMs ?? workerDefaults.pollMaxMs;
   const max = facts.hintsWork ? own : Math.min(own, workerDefaults.pollMaxWithoutHintsMs);
-  const grown = Math.min(workerDefaults.pollMinMs * 2 ** Math.min(polling.idle, 20), max);
+  const doublings = Math.min(Math.max(0, polling.idle - 1), 20);
+  const grown = Math.min(workerDefaults.pollMinMs * 2 ** doublings, max);
   const wish = Math.min(Math.max(0, facts.pollAfterMs), workerDefaults.pollAfterMaxMs);
-  return Math.max(jittered(grown, 0.2, fraction), wish);
+  return Math.max(grown * (1 - workerDefaults.pollJitter * fraction), wish);
 }

@@ -1,4 +1,4 @@
-import type { Problem, ReportAnswer, TerminalReport } from '../contract/index.ts';
+import type { LostReason, Problem, ReportAnswer, TerminalReport } from '../contract/index.ts';
 import type { ReportVerdict } from './attempt.ts';
 import { four, lostReport } from './attempt-report.ts';
 
@@ -22,6 +22,8 @@ export interface DecisionFacts {
   readonly project?: string | undefined;
   /** A report that follows a refused one; nothing follows it. */
   readonly followUp: boolean;
+  /** Whether its handler got its input, where that is known: a `lost` that follows must not count without. */
+  readonly begun?: boolean | undefined;
 }
 
 /** What the answer to a terminal report means for its record (contract 5, "Answers to a terminal report"). */
@@ -68,19 +70,15 @@ function conflict(report: TerminalReport, problem: Problem, facts: DecisionFacts
   if (problem.code === 'LEASE_EXPIRED' && wordless.has(report.op))
     return { kind: 'stale', recorded: false };
   if (report.op === 'lost' || facts.followUp) return { kind: 'refused' };
-  const begun = report.op !== 'release';
-  return {
-    kind: 'refused',
-    followUp: lostReport(
-      report,
-      report.op === 'cancelled'
-        ? 'cancel'
-        : report.op === 'release' && report.reason === 'lease'
-          ? 'lease'
-          : 'drain',
-      begun,
-    ),
-  };
+  const begun = report.op !== 'release' && (facts.begun ?? true);
+  return { kind: 'refused', followUp: lostReport(report, reasonOfLoss(report), begun) };
+}
+
+/** What comes nearest among the reasons that a `lost` may have. Only a drain is free of charge for the task. */
+function reasonOfLoss(report: Exclude<TerminalReport, { op: 'lost' }>): LostReason {
+  if (report.op === 'cancelled') return 'cancel';
+  if (report.op !== 'release' || report.reason === 'lease') return 'lease';
+  return report.reason === 'host-unavailable' ? 'host-died' : 'drain';
 }
 
 /** The same word without what can be too large or not allowed. */

@@ -1,6 +1,7 @@
 import type { EffectGate, EffectSafety } from '../contract/index.ts';
 import { limits } from '../contract/limits.ts';
-import { type AttemptState, type Change, deadlinePassed, refuse, type TaskState } from './task.ts';
+import { type AttemptState, type Change, refuse, type TaskState } from './task.ts';
+import { dueAtMs } from './task-sweep.ts';
 
 export interface Claim {
   readonly attemptId: string;
@@ -13,7 +14,12 @@ export interface Claim {
 
 /** Whether a claim may have the task now. */
 export function claimable(nowMs: number, task: TaskState): boolean {
-  return task.status === 'queued' && task.availableAtMs <= nowMs && !deadlinePassed(nowMs, task);
+  return (
+    task.status === 'queued' &&
+    task.availableAtMs <= nowMs &&
+    // Its deadline or queueTimeoutMs may have passed although the sweeper has not been here yet.
+    nowMs < (dueAtMs(task, undefined) ?? Number.POSITIVE_INFINITY)
+  );
 }
 
 /** Gives the task to a worker: a new attempt, its fence one above the last. */

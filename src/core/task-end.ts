@@ -162,7 +162,7 @@ function again(nowMs: number, task: TaskState, undelivered: boolean, ending: End
         code: 'UNDELIVERABLE',
         message: `Workers took the task and gave it back ${task.undelivered} times without beginning it; the last time: ${reasonOf(ending)}.`,
         retryable: false,
-        details: { reason: reasonOf(ending), ...details(ending) },
+        details: { ...details(ending), reason: reasonOf(ending) },
       },
     };
   }
@@ -173,7 +173,7 @@ function again(nowMs: number, task: TaskState, undelivered: boolean, ending: End
         code: 'ATTEMPTS_EXHAUSTED',
         message: `All ${task.permitted} permitted attempts were used; the last was lost: ${reasonOf(ending)}.`,
         retryable: false,
-        details: { reason: reasonOf(ending), ...details(ending) },
+        details: { ...details(ending), reason: reasonOf(ending) },
       },
     };
   }
@@ -198,7 +198,7 @@ function unknownOutcome(ending: Ending): TaskErrorView {
     code: 'OUTCOME_UNKNOWN',
     message: `The effect may or may not have taken place: ${how} after the attempt had passed its gate. Look at the outside world, then resolve the task.`,
     retryable: false,
-    details: { reason: reasonOf(ending), ...details(ending) },
+    details: { ...details(ending), reason: reasonOf(ending) },
   };
 }
 

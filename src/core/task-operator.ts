@@ -176,7 +176,7 @@ function requeued(nowMs: number, task: TaskState, attempts: number): TaskState {
     cancelRequested: false,
     cancelReason: undefined,
     undelivered: 0,
-    permitted: task.attempts + attempts,
+    permitted: task.permitted + attempts,
     deadlineMs: passed ? undefined : task.deadlineMs,
     policy: passed ? { ...task.policy, deadlineAt: null } : task.policy,
     finishedAtMs: undefined,
@@ -184,7 +184,8 @@ function requeued(nowMs: number, task: TaskState, attempts: number): TaskState {
     error: undefined,
     lateReport: undefined,
     queuedAtMs: nowMs,
-    availableAtMs: nowMs,
+    // An operator's retry lifts a passed deadline, not the producer's `notBeforeAt`.
+    availableAtMs: Math.max(nowMs, task.notBeforeMs ?? nowMs),
     operatorFence: task.fence,
   });
 }

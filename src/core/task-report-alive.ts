@@ -53,7 +53,7 @@ export function gate(
   nowMs: number,
   task: TaskState,
   attempt: AttemptState,
-  op: 'start' | 'effect',
+  report: Extract<Report, { op: 'start' | 'effect' }>,
   facts: ReportFacts,
 ): Change {
   if (facts.session === 'superseded')
@@ -61,9 +61,14 @@ export function gate(
       'SESSION_SUPERSEDED',
       `Another process has taken over worker id ${attempt.workerId}.`,
     );
-  if (facts.session !== 'current')
+  if (facts.session !== 'current' || report.sessionId !== attempt.sessionId)
     return refuse('STALE_ATTEMPT', `Attempt ${attempt.id} belongs to another session.`);
-  const isGate = attempt.effectSafety === 'non-idempotent' && attempt.effectGate === op;
+  const late = pastTimeout(nowMs, task, attempt);
+  if (late) return late;
+  // An accepted `effect` implies `start`, so it passes a start gate too.
+  const { op } = report;
+  const isGate =
+    attempt.effectSafety === 'non-idempotent' && (op === 'effect' || attempt.effectGate === op);
   if (isGate && nowMs >= attempt.leaseUntilMs) {
     return refuse(
       'LEASE_EXPIRED',

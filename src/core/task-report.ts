@@ -47,7 +47,7 @@ export function applyReport(
       return renewal(nowMs, task, attempt);
     case 'start':
     case 'effect':
-      return gate(nowMs, task, attempt, report.op, facts);
+      return gate(nowMs, task, attempt, report, facts);
     case 'progress':
     case 'log':
       return word(nowMs, task, attempt, report, facts);
