@@ -1,0 +1,236 @@
+import type {
+  Attempt,
+  AttemptIdentity,
+  Problem,
+  ReportAnswer,
+  TerminalReport,
+} from '../contract/index.ts';
+import { typeKey } from '../contract/names.ts';
+import {
+  type AttemptEffect,
+  type AttemptEvent,
+  type AttemptState,
+  claimedAttempt,
+  isOver,
+  renews,
+  reportedAttempt,
+  type Step,
+  step,
+} from '../core/attempt.ts';
+import { workerDefaults } from '../core/defaults.ts';
+import { countSlots, type SlotCount } from '../core/slots.ts';
+import type { RunningJob } from '../ports/carrier.ts';
+import type { Answer } from '../ports/transport.ts';
+import type { ServedHandler, WorkerContext } from './context.ts';
+import type { JobWords } from './job-words.ts';
+import type { SpooledReport } from './spool.ts';
+
+/** What is known of every attempt, also of one that only a record on disk tells of. */
+export type Named = AttemptIdentity & Pick<Attempt, 'type' | 'schemaVersion'>;
+
+/** An attempt that this worker has, with what the outside of its machine needs. */
+export interface Held {
+  readonly attempt: Named;
+  /** What is needed to run it; absent where there is only a report left to be answered. */
+  readonly work?: { readonly attempt: Attempt; readonly handler: ServedHandler };
+  state: AttemptState;
+  /** Its running record is written: it may be begun. */
+  recorded: boolean;
+  /** By the clock: counted from the send of the request whose answer told it. */
+  leaseUntil: number;
+  leaseMs: number;
+  renewAt: number;
+  /** The machine was told that this lease ran out; reset by a renewal. */
+  leaseToldOut: boolean;
+  job?: RunningJob;
+  words?: JobWords;
+  record?: SpooledReport;
+  /** The answer that sets the record aside, kept beside it. */
+  refusal?: { readonly status: number; readonly problem: Problem };
+}
+
+/**
+ * The attempts of this process: feeds their machines, hands the effects to `run-attempt`, gives slots in the order of
+ * claims. What was here once is remembered, so that an answer can never start a handler twice.
+ */
+export class Attempts {
+  readonly #ctx: WorkerContext;
+  readonly #held = new Map<string, Held>();
+  /** Ids of every attempt that this process has had. Bounded: the oldest go, by then their fences are long stale. */
+  readonly #had = new Set<string>();
+  readonly #carryOut: (held: Held, effects: readonly AttemptEffect[]) => void;
+  #slots: SlotCount | undefined;
+
+  constructor(
+    ctx: WorkerContext,
+    carryOut: (held: Held, effects: readonly AttemptEffect[]) => void,
+  ) {
+    this.#ctx = ctx;
+    this.#carryOut = carryOut;
+  }
+
+  /** Whether this process or the records on disk have had the attempt. */
+  had(attemptId: string): boolean {
+    return this.#had.has(attemptId);
+  }
+
+  remember(attemptId: string): void {
+    this.#had.add(attemptId);
+    if (this.#had.size > REMEMBERED) {
+      const [oldest] = this.#had;
+      if (oldest !== undefined && !this.#held.has(oldest)) this.#had.delete(oldest);
+    }
+  }
+
+  /** From a claim. @param sentAt when the claim was sent: the lease counts from there. */
+  add(attempt: Attempt, handler: ServedHandler, sentAt: number): Held {
+    return this.#add({
+      attempt,
+      work: { attempt, handler },
+      state: claimedAttempt(attempt),
+      recorded: false,
+      leaseUntil: sentAt + attempt.leaseMs,
+      leaseMs: attempt.leaseMs,
+      renewAt: sentAt + attempt.leaseMs * workerDefaults.renewShare,
+      leaseToldOut: false,
+    });
+  }
+
+  /** With nothing left but a report to be answered: found on disk, or given back unread. */
+  addReported(attempt: Named, report: TerminalReport, record: SpooledReport | undefined): Held {
+    const now = this.#ctx.ports.clock.now();
+    return this.#add({
+      attempt,
+      state: reportedAttempt(attempt, report),
+      recorded: record !== undefined,
+      leaseUntil: now,
+      leaseMs: workerDefaults.unknownLeaseMs,
+      renewAt: now + workerDefaults.unknownLeaseMs * workerDefaults.renewShare,
+      leaseToldOut: true,
+      ...(record === undefined ? {} : { record }),
+    });
+  }
+
+  #add(held: Held): Held {
+    this.remember(held.attempt.attemptId);
+    this.#held.set(held.attempt.attemptId, held);
+    this.#slots = undefined;
+    return held;
+  }
+
+  get(attemptId: string): Held | undefined {
+    return this.#held.get(attemptId);
+  }
+
+  [Symbol.iterator](): IterableIterator<Held> {
+    return this.#held.values();
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  get slots(): SlotCount {
+    this.#slots ??= countSlots(
+      this.#ctx.settings.maxConcurrent,
+      Array.from(this.#held.values(), (held) => held.state),
+    );
+    return this.#slots;
+  }
+
+  feed(held: Held, event: AttemptEvent): void {
+    if (isOver(held.state)) return;
+    const before = held.state;
+    const taken = this.#step(held, event);
+    if (taken === undefined) return;
+    const [state, effects] = taken;
+    held.state = state;
+    this.#slots = undefined;
+    if (isOver(state)) this.#over(held);
+    this.#carryOut(held, effects);
+    if (before.slot !== state.slot || before.phase !== state.phase) this.#moved(before, state);
+  }
+
+  /** An event that cannot come is a bug of ours. It is told loudly; the other attempts must not die of it. */
+  #step(held: Held, event: AttemptEvent): Step | undefined {
+    try {
+      return step(held.state, event);
+    } catch (bug) {
+      this.#ctx.ports.log.error('bug', bug instanceof Error ? bug.message : String(bug), {
+        attemptId: held.attempt.attemptId,
+      });
+      return undefined;
+    }
+  }
+
+  feedAll(event: AttemptEvent, which: (held: Held) => boolean = () => true): void {
+    for (const held of [...this.#held.values()]) if (which(held)) this.feed(held, event);
+  }
+
+  /** Gives free slots to those that wait, oldest first. */
+  grantSlots(): void {
+    for (const held of [...this.#held.values()]) {
+      if (this.slots.held >= this.#ctx.settings.maxConcurrent) return;
+      if (held.recorded && held.state.phase === 'claimed' && !held.state.slot)
+        this.feed(held, { kind: 'slot-granted' });
+    }
+  }
+
+  /** An accepted report but a terminal one: the lease is longer, and a cancel may be asked for. */
+  accepted(held: Held, answer: Extract<Answer<ReportAnswer>, { kind: 'ok' }>): void {
+    const { leaseMs, cancelRequested } = answer.value;
+    if (leaseMs !== undefined) {
+      held.leaseMs = leaseMs;
+      held.leaseUntil = Math.max(held.leaseUntil, answer.sentAt + leaseMs);
+      held.leaseToldOut = false;
+    }
+    if (cancelRequested && !held.state.cancelRequested && canStop(held))
+      this.feed(held, { kind: 'cancel-requested' });
+  }
+
+  toRenew(): Held[] {
+    return [...this.#held.values()].filter((held) => renews(held.state));
+  }
+
+  #moved(before: AttemptState, state: AttemptState): void {
+    const { wake } = this.#ctx;
+    if (before.slot && !state.slot) {
+      // After this step, so that the machine of one attempt never runs inside that of another.
+      queueMicrotask(() => this.grantSlots());
+    }
+    // The handler has gone: the next work may be fetched while the report is being written.
+    if (state.phase === 'ending' || (before.slot && !state.slot)) wake.claim.wake();
+    wake.presence.wake();
+    wake.settled.wake();
+  }
+
+  #over(held: Held): void {
+    this.#held.delete(held.attempt.attemptId);
+    this.#ctx.ports.log.info('attempt.over', `${label(held)} is ${held.state.phase}.`, {
+      taskId: held.attempt.taskId,
+      attemptId: held.attempt.attemptId,
+      op: held.state.report?.op,
+      phase: held.state.phase,
+    });
+  }
+}
+
+/** Whether a cancel still reaches something: nothing is stopped once the report is made. */
+function canStop(held: Held): boolean {
+  return held.state.phase === 'claimed' || held.state.phase === 'running';
+}
+
+const REMEMBERED = 100_000;
+
+/** `demo/hello@1 (task tsk_…)`: how a log names an attempt. */
+export function label(held: {
+  readonly attempt: Pick<Named, 'type' | 'schemaVersion' | 'taskId'>;
+}): string {
+  return `${typeKey(held.attempt.type, held.attempt.schemaVersion)} (task ${held.attempt.taskId})`;
+}
+
+export function reportOf(held: Held): TerminalReport {
+  const { report } = held.state;
+  if (!report) throw new Error(`attempt ${held.attempt.attemptId} has no report`);
+  return report;
+}

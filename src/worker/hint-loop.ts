@@ -1,0 +1,98 @@
+/**
+ * Keeps one hint stream open. A hint only makes another loop look sooner; losing all of them costs at most one polling
+ * interval. Reconnects with jittered backoff, also the first time; a stream without a byte for 45 s counts as lost (the
+ * transport sees that). Ends when told to.
+ */
+import { typeKey } from '../contract/names.ts';
+import { backoffMs } from '../core/backoff.ts';
+import { workerDefaults } from '../core/defaults.ts';
+import type { Hint, HintEnd } from '../ports/transport.ts';
+import type { WorkerContext } from './context.ts';
+import type { PresenceLoop } from './presence-loop.ts';
+import type { RenewLoop } from './renew-loop.ts';
+
+export class HintLoop {
+  readonly #ctx: WorkerContext;
+  readonly #renewals: RenewLoop;
+  readonly #presence: PresenceLoop;
+  readonly #served: ReadonlySet<string>;
+  readonly #abort = new AbortController();
+  #failures = 0;
+  #done: Promise<void> | undefined;
+
+  constructor(ctx: WorkerContext, renewals: RenewLoop, presence: PresenceLoop) {
+    this.#ctx = ctx;
+    this.#presence = presence;
+    this.#renewals = renewals;
+    this.#served = new Set(
+      ctx.settings.handlers.map((handler) => typeKey(handler.type, handler.schemaVersion)),
+    );
+  }
+
+  start(): void {
+    this.#done ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await this.#done;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, random, transport } = this.#ctx.ports;
+    const { workerId, sessionId } = this.#ctx.settings;
+    while (!this.#abort.signal.aborted) {
+      const end = await transport.hints(
+        { workerId, sessionId },
+        (hint) => this.#hint(hint),
+        this.#abort.signal,
+      );
+      this.#ctx.hintsWork = false;
+      if (this.#abort.signal.aborted) return;
+      this.#failures++;
+      this.#tell(end);
+      // Without hints the poll is shorter: let the claim loop compute its pause anew.
+      this.#ctx.wake.claim.wake();
+      const pause = backoffMs(
+        { ...workerDefaults.retry, jitter: 0.5 },
+        this.#failures,
+        random.fraction(),
+      );
+      await clock.sleep(Math.max(pause, end.retryAfterMs ?? 0), this.#abort.signal);
+    }
+  }
+
+  #hint(hint: Hint): void {
+    switch (hint.kind) {
+      case 'open':
+        this.#ctx.hintsWork = true;
+        // Something may have come while the stream was away.
+        this.#ctx.wake.claim.wake();
+        return;
+      case 'ping':
+        this.#failures = 0;
+        return;
+      case 'wake':
+        this.#failures = 0;
+        if (hint.types.some((type) => this.#served.has(type))) this.#ctx.wake.claim.wake();
+        return;
+      case 'cancel':
+        this.#renewals.soon(hint.attemptId);
+        return;
+      case 'drain':
+        this.#presence.soon();
+        return;
+    }
+  }
+
+  #tell(end: HintEnd): void {
+    const { log } = this.#ctx.ports;
+    if (end.status === 409) this.#presence.soon();
+    const level = this.#failures === 1 ? 'info' : 'debug';
+    log[level](
+      'hints.lost',
+      `The hint stream ended (${end.why}); polling goes on and the stream is opened again.`,
+      { kind: end.kind, status: end.status },
+    );
+  }
+}
