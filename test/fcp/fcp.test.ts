@@ -172,7 +172,7 @@ describe('reports', () => {
     expect(other.headers.get('content-type')).toBe('application/problem+json');
     expect((await worker.report('renew', attempt)).body.code).toBe('LEASE_EXPIRED');
     expect((await worker.report('start', attempt)).body.code).toBe('STALE_ATTEMPT');
-    expect(fcp.violations.map((v) => v.kind)).toEqual(['second-outcome']);
+    expect(fcp.violations[0]?.kind).toBe('second-outcome');
   });
 
   it('knows attempts by id, fence and token', async () => {
@@ -273,12 +273,13 @@ describe('reports', () => {
   });
 
   it('measures for how long a lease had run out', async () => {
-    const task = fcp.offer({ ...hello, leaseMs: 30 });
-    const attempt = await worker.takeOne();
-    expect(task.lapsedMs()).toBe(0);
+    const kept = fcp.offer({ ...hello, leaseMs: 60_000 });
+    const lapsed = fcp.offer({ ...hello, leaseMs: 30 });
+    const attempts = await worker.take();
     await fcp.quiet('reports', 60);
-    await worker.report('complete', attempt, { result: 1 });
-    expect(task.lapsedMs()).toBeGreaterThan(20);
+    for (const attempt of attempts) await worker.report('complete', attempt, { result: 1 });
+    expect(kept.lapsedMs()).toBe(0);
+    expect(lapsed.lapsedMs()).toBeGreaterThan(20);
   });
 });
 

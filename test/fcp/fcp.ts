@@ -80,7 +80,8 @@ export class Fcp {
   #restarting = false;
 
   constructor(options: FcpOptions) {
-    const { keys, refuseHints, pingEveryMs = 15_000, host = '127.0.0.1', tolerate } = options;
+    const { keys, refuseHints, pingEveryMs = 15_000, host = '127.0.0.1' } = options;
+    const { keepAliveTimeoutMs = 5_000, graceMs = 250, tolerate = [] } = options;
     this.#options = { ...DEFAULTS, ...options };
     this.keys = new Keys(keys);
     this.#requestRules = new Script(matchesRequest, this.#journal);
@@ -88,12 +89,11 @@ export class Fcp {
     this.#tasks = new Tasks(this.#options.leaseMs, ({ offer }) => {
       if (offer.wake !== false) this.hints.wake(`${offer.type}@${offer.schemaVersion ?? 1}`);
     });
-    this.#violations = new Violations(this.#tasks, this.#sessions, tolerate);
+    this.#violations = new Violations(this.#tasks, this.#sessions, { graceMs, tolerate });
     this.hints = new Hints(this.#journal, pingEveryMs, (request, mode) => {
       this.#cuts.get(request)?.(mode);
     });
     if (refuseHints !== undefined) this.hints.refuse(refuseHints);
-    const { keepAliveTimeoutMs = 5_000 } = options;
     this.#listener = new Listener(
       { host, keepAliveTimeoutMs },
       (message, response) => void this.#receive(message, response),

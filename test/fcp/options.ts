@@ -17,6 +17,8 @@ export interface FcpOptions extends Partial<ControlOptions> {
   host?: string;
   /** Idle connections are closed after this [5000]. */
   keepAliveTimeoutMs?: number;
+  /** Time in which what a worker sends may cross an answer, before it is held to that answer [250]. */
+  graceMs?: number;
   /** Violations that are not recorded [none]. */
   tolerate?: ViolationKind[];
 }

@@ -1,19 +1,23 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type Fcp, startFcp } from './fcp.ts';
+import { type Fcp, type FcpOptions, startFcp } from './fcp.ts';
 import { type GrantedAttempt, HandWorker } from './hand-worker.ts';
 
 let fcp: Fcp;
 let worker: HandWorker;
 
-beforeEach(async () => {
-  fcp = await startFcp();
+/** With no grace a worker is held to every answer at once; `CROSSING` lets all messages cross. */
+const CROSSING = { graceMs: 60_000 };
+
+async function begin(options: FcpOptions): Promise<void> {
+  await fcp?.stop();
+  fcp = await startFcp(options);
   worker = new HandWorker(fcp);
-});
+}
+
+beforeEach(() => begin({ graceMs: 0 }));
 afterEach(() => fcp.stop());
 
 const kinds = () => fcp.violations.map((violation) => violation.kind);
-/** Longer than the time in which messages may cross. */
-const crossed = () => fcp.quiet('any', 300);
 
 async function taken(effectSafety = 'pure'): Promise<GrantedAttempt> {
   fcp.offer({ type: 'demo/hello', effectSafety });
@@ -24,10 +28,8 @@ it('finds nothing in the life of a good worker', async () => {
   await worker.present('ready', { handlers: [{ type: 'demo/hello', schemaVersion: 1 }] });
   const attempt = await taken('non-idempotent');
   await worker.report('start', attempt);
-  await worker.report('start', attempt);
   await worker.report('log', attempt, { n: 1, lines: [{ at: 'now', level: 'info', text: '' }] });
   await worker.report('complete', attempt, { result: null });
-  await crossed();
   await worker.report('complete', attempt, { result: null });
   await worker.present('draining');
   await worker.present('offline');
@@ -73,12 +75,27 @@ it('finds new claims after the worker said draining; a repeated one is none', as
   const body = worker.claimBody();
   await worker.call('POST', '/claims', body);
   await worker.present('draining');
-  await worker.claim();
-  await crossed();
   await worker.call('POST', '/claims', body);
   expect(kinds()).toEqual([]);
   await worker.claim();
   expect(kinds()).toEqual(['claim-while-draining']);
+});
+
+it('finds nothing in messages that may have crossed an answer', async () => {
+  await begin(CROSSING);
+  const attempt = await taken();
+  await worker.report('start', attempt);
+  await worker.report('start', attempt);
+  fcp.onReport('renew', (_, ctl) => ctl.stale(), { times: 1 });
+  await worker.report('renew', attempt);
+  await worker.report('complete', attempt, { result: 1 });
+  await worker.report('renew', attempt);
+  await worker.present('draining');
+  await worker.claim();
+  await new HandWorker(fcp).claim();
+  await worker.claim();
+  await worker.claim();
+  expect(kinds()).toEqual([]);
 });
 
 it('finds new claims after the control plane said drain, or superseded', async () => {
@@ -90,7 +107,7 @@ it('finds new claims after the control plane said drain, or superseded', async (
   await other.claim();
   await newer.claim();
   await other.claim();
-  await crossed();
+  expect(kinds()).toEqual([]);
   await worker.claim();
   await other.claim();
   await newer.claim();
@@ -110,9 +127,7 @@ it('finds whatever follows STALE_ATTEMPT, also one that a script has told', asyn
   const attempt = await taken();
   fcp.onReport('renew', (_, ctl) => ctl.stale(), { times: 1 });
   await worker.batch(worker.reportBody('renew', attempt));
-  await worker.report('renew', attempt);
   expect(kinds()).toEqual([]);
-  await crossed();
   await worker.report('progress', attempt, { n: 1 });
   await worker.report('complete', attempt, { result: 1 });
   expect(kinds()).toEqual(['report-after-stale', 'report-after-stale']);
@@ -124,33 +139,23 @@ it('lets an outcome follow that was sent before the stale renewal, but none that
   await worker.report('complete', attempt, { result: 1 });
   fcp.onReport('renew', (_, ctl) => ctl.stale(), { times: 1 });
   await worker.report('renew', attempt);
-  await crossed();
   fcp.onReport('complete', (_, ctl) => ctl.stale(), { times: 1 });
   await worker.report('complete', attempt, { result: 1 });
   expect(kinds()).toEqual([]);
-  await crossed();
   await worker.report('complete', attempt, { result: 1 });
   expect(kinds()).toEqual(['report-after-stale']);
 });
 
-it('finds a start or renewal after the end, a second start and a second outcome', async () => {
+it('finds a second start, a renewal after the end and a second outcome', async () => {
   const attempt = await taken();
   await worker.report('start', attempt);
-  await crossed();
   await worker.report('start', attempt);
   expect(kinds()).toEqual(['second-start']);
   await worker.report('complete', attempt, { result: 1 });
+  await worker.report('complete', attempt, { result: 1 });
   await worker.report('renew', attempt);
   await worker.report('lost', attempt, { reason: 'drain', begun: true });
-  expect(kinds()).toEqual(['second-start', 'second-outcome']);
-  await crossed();
-  await worker.report('renew', attempt);
-  expect(kinds()).toEqual([
-    'second-start',
-    'second-outcome',
-    'report-after-stale',
-    'report-after-end',
-  ]);
+  expect(kinds()).toEqual(['second-start', 'report-after-end', 'second-outcome']);
 });
 
 it('lets a restarted worker contradict a release whose answer it never saw', async () => {

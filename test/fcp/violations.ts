@@ -1,6 +1,6 @@
 /**
  * What a worker may not do, watched on everything that it sends, whatever a script answers. Messages cross on
- * the wire, so a worker is only held to an answer that went out at least `GRACE_MS` before.
+ * the wire, so a worker is only held to an answer that went out at least `graceMs` before.
  */
 import { type Attempt, gateOf } from './attempts.ts';
 import { type LoggedRequest, type Report, toldAbout } from './journal.ts';
@@ -37,8 +37,6 @@ export interface Violation {
   detail: string;
 }
 
-/** Time in which a message may still cross an answer, on a busy machine. */
-const GRACE_MS = 250;
 /** A session may claim every 200 ms; 14 new claims in 2 s allow for late arrivals. */
 const CLAIM_WINDOW_MS = 2_000;
 const CLAIMS_IN_WINDOW = 14;
@@ -46,6 +44,7 @@ const CLAIMS_IN_WINDOW = 14;
 export class Violations {
   readonly list: Violation[] = [];
   readonly #tolerated: ViolationKind[];
+  readonly #graceMs: number;
   readonly #tasks: Tasks;
   readonly #sessions: Sessions;
   /** Per session: when it said, or was told, something that ends its claims. */
@@ -56,10 +55,15 @@ export class Violations {
   readonly #claims = new Map<string, { t: number; requestId: string; text: string }[]>();
   readonly #sessionAt = new WeakMap<Report, string | undefined>();
 
-  constructor(tasks: Tasks, sessions: Sessions, tolerated: ViolationKind[] = []) {
+  constructor(
+    tasks: Tasks,
+    sessions: Sessions,
+    { graceMs, tolerate }: { graceMs: number; tolerate: ViolationKind[] },
+  ) {
     this.#tasks = tasks;
     this.#sessions = sessions;
-    this.#tolerated = tolerated;
+    this.#graceMs = graceMs;
+    this.#tolerated = tolerate;
   }
 
   add(kind: ViolationKind, request: LoggedRequest, detail: string, attemptId?: string): void {
@@ -121,7 +125,7 @@ export class Violations {
       return;
     }
     const end = this.#ends.get(id);
-    if (end && request.t > end.t + GRACE_MS) {
+    if (end && request.t > end.t + this.#graceMs) {
       const after = Math.round(request.t - end.t);
       this.add(end.kind, request, `a new claim ${after} ms after session ${sessionId} had to end`);
     }
@@ -143,7 +147,7 @@ export class Violations {
     }
     this.#sessionAt.set(report, this.#sessions.worker(attempt.workerId).sessionId);
     const earlier = attempt.reports.filter((other) => other !== report && other.n < report.n);
-    const before = report.t - GRACE_MS;
+    const before = report.t - this.#graceMs;
     const told = earlier.filter((other) => (toldAbout(other)?.t ?? Infinity) < before);
     this.#afterStale(report, earlier, told, add);
     const ended = told.some((other) => other.op in ENDS && toldAbout(other)?.accepted);
@@ -172,7 +176,7 @@ export class Violations {
     const first = stale[0];
     if (!first) return;
     const since = toldAbout(first)?.t ?? 0;
-    const durable = earlier.some((other) => other.op in ENDS && other.t < since + GRACE_MS);
+    const durable = earlier.some((other) => other.op in ENDS && other.t < since + this.#graceMs);
     const outcome = stale.find((other) => other.op in ENDS);
     if (durable && !outcome && (report.op in ENDS || report.op === 'renew')) return;
     add('report-after-stale', `${report.op} after ${(outcome ?? first).op} was told STALE_ATTEMPT`);
