@@ -1,0 +1,11 @@
+/** The command `interlock`. */
+import { leave, systemIo } from './io.ts';
+
+const io = systemIo(import.meta.url);
+const [first, ...rest] = process.argv.slice(2);
+const code =
+  first === 'worker'
+    ? // Not through the list of all commands: a worker has to start fast.
+      await (await import('./worker-program.ts')).workerProgram(rest, io)
+    : await (await import('./program.ts')).interlockProgram(process.argv.slice(2), io);
+await leave(io, code);

@@ -1,0 +1,165 @@
+import { type KeyKind, TaskError } from '../contract/index.ts';
+import {
+  constantKey,
+  type KeySource,
+  keyFromFile,
+  keyFromVariable,
+} from '../transports/key-source.ts';
+import { readKey } from '../wire/key.ts';
+import { serviceAddress } from '../wire/service-url.ts';
+import { type Profile, readProfile } from './profile.ts';
+
+/** Where the key of each kind stands in the environment. */
+export const KEY_VARIABLES: readonly (readonly [KeyKind, string])[] = [
+  ['task-worker', 'INTERLOCK_WORKER_KEY'],
+  ['task-producer', 'INTERLOCK_PRODUCER_KEY'],
+  ['task-operator', 'INTERLOCK_OPERATOR_KEY'],
+  ['admin', 'INTERLOCK_ADMIN_KEY'],
+  ['metrics', 'INTERLOCK_METRICS_KEY'],
+];
+
+/** Where keys may be. */
+export interface KeyPlaces {
+  readonly keyFile: string | undefined;
+  /** In words where `keyFile` was said; `--key-file` beats the environment, the others do not. */
+  readonly keyFileFrom: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly profile: Profile | undefined;
+  /** The address that the key would be sent to. */
+  readonly url: string;
+}
+
+export interface KeyCandidate {
+  /** What it is kept as; `undefined`: one from a key file may be of any kind. */
+  readonly kind: KeyKind | undefined;
+  /** In words: `INTERLOCK_WORKER_KEY`, `key file /etc/interlock/key`, `profile …`. */
+  readonly from: string;
+  /** Rejects with `KEY_UNREADABLE` or `KEY_MALFORMED`. */
+  load(): Promise<FoundKey>;
+}
+
+export interface FoundKey {
+  readonly kind: KeyKind | undefined;
+  readonly from: string;
+  readonly source: KeySource;
+  /** What is wrong with how it is kept, for people. */
+  readonly advice?: string | undefined;
+}
+
+/**
+ * The key for a call that any of `kinds` may make, the best first. The strongest place that has one of them wins.
+ * Rejects with `KEY_MISSING`, which tells where was looked, `KEY_UNREADABLE` or `KEY_MALFORMED`.
+ */
+export async function findKey(kinds: readonly KeyKind[], places: KeyPlaces): Promise<FoundKey> {
+  for (const place of keyPlaces(places)) {
+    const fits = [undefined, ...kinds].flatMap((kind) => place.filter((key) => key.kind === kind));
+    if (fits[0]) return fits[0].load();
+  }
+  throw missing(kinds, places);
+}
+
+/** Every key that is configured, the strongest place first. */
+export function keyCandidates(places: KeyPlaces): KeyCandidate[] {
+  return keyPlaces(places).flat();
+}
+
+function keyPlaces({ keyFile, keyFileFrom, env, profile, url }: KeyPlaces): KeyCandidate[][] {
+  const file: KeyCandidate[] = keyFile === undefined ? [] : [fromFile(keyFile)];
+  const variables = KEY_VARIABLES.filter(([, name]) => env[name]?.trim());
+  const kept = profile && isOf(profile, url) ? Object.entries(profile.keys) : [];
+  const first = keyFileFrom.startsWith('--');
+  return [
+    first ? file : [],
+    variables.map(([kind, name]) => fromVariable(kind, name, env)),
+    first ? [] : file,
+    kept.map(([kind, key]) => fromProfile(kind as KeyKind, key, (profile as Profile).file)),
+  ];
+}
+
+function fromFile(file: string): KeyCandidate {
+  const from = `key file ${file}`;
+  return {
+    kind: undefined,
+    from,
+    load: async () => {
+      const source = await keyFromFile(file);
+      return { kind: undefined, from, source, advice: source.advice };
+    },
+  };
+}
+
+function fromVariable(kind: KeyKind, name: string, env: KeyPlaces['env']): KeyCandidate {
+  return {
+    kind,
+    from: name,
+    load: async () => ({ kind, from: name, source: keyFromVariable(name, () => env[name]) }),
+  };
+}
+
+function fromProfile(kind: KeyKind, text: string, file: string): KeyCandidate {
+  const from = `profile ${file}`;
+  const what = `The ${kind} key in the profile ${file}`;
+  return {
+    kind,
+    from,
+    load: async () => {
+      let key = readKey(text, what);
+      const source: KeySource = {
+        current: () => key,
+        reload: async () => {
+          const fresh = readProfileQuietly(file)?.keys[kind];
+          if (fresh === undefined) return undefined;
+          key = constantKey(fresh).current();
+          return key;
+        },
+      };
+      return { kind, from, source };
+    },
+  };
+}
+
+function readProfileQuietly(file: string): Profile | undefined {
+  try {
+    return readProfile(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A key in a profile is sent to the profile's own address only. */
+function isOf(profile: Profile, url: string): boolean {
+  if (profile.url === undefined) return true;
+  try {
+    return serviceAddress(profile.url, true).base === serviceAddress(url, true).base;
+  } catch {
+    return false;
+  }
+}
+
+function missing(kinds: readonly KeyKind[], { keyFile, env, profile, url }: KeyPlaces): TaskError {
+  const variables = KEY_VARIABLES.filter(([kind]) => kinds.includes(kind));
+  const seen = [
+    keyFile === undefined ? 'no --key-file was given' : '',
+    ...variables.map(([, name]) => `${name} is ${env[name] === undefined ? 'not set' : 'empty'}`),
+    profileWords(kinds, profile, url),
+  ].filter(Boolean);
+  const [best = 'task-producer'] = kinds;
+  return new TaskError(
+    'KEY_MISSING',
+    `There is no ${kinds.join(' or ')} key for ${url}: ${seen.join(', ')}.`,
+    {
+      hint: `Put one into ${variables[0]?.[1] ?? 'a file'}, or into a file and give --key-file. An admin makes keys: interlock keys new "my key" --kind ${best}. On this machine "npm start" makes all of them.`,
+    },
+  );
+}
+
+function profileWords(
+  kinds: readonly KeyKind[],
+  profile: Profile | undefined,
+  url: string,
+): string {
+  if (!profile) return 'no .interlock/profile.json was found from here upwards';
+  if (!isOf(profile, url))
+    return `the keys in the profile ${profile.file} belong to ${profile.url}`;
+  return `the profile ${profile.file} holds no ${kinds.join(' or ')} key`;
+}

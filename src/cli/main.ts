@@ -1,0 +1,104 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism, homedir, hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { TaskError } from '../contract/index.ts';
+import { stateFolder } from '../system/state-folder.ts';
+import type { Call, Command, Io } from './command.ts';
+import { type ExitName, exitCode } from './exit-codes.ts';
+import { failureJson, failureText, toFailure } from './failure.ts';
+import { readJsonObject } from './private-json.ts';
+import { findProfile } from './profile.ts';
+import type { Surroundings, settingTable } from './setting-table.ts';
+import { checkConfigNames, readSettings, type SettingSources } from './settings.ts';
+import { makeStyle, wantsColour } from './style.ts';
+import { refuseSecretFlags } from './usage.ts';
+
+export type Typed = Readonly<Record<string, string | readonly string[] | boolean>>;
+
+/** Runs one command to its exit code, with whatever goes wrong told in words (or JSON) on stderr. */
+export async function guarded(
+  argv: readonly string[],
+  io: Io,
+  work: () => Promise<ExitName>,
+): Promise<number> {
+  try {
+    refuseSecretFlags(argv);
+    return exitCode(await work());
+  } catch (error) {
+    const failure = toFailure(error);
+    const debug = argv.includes('--debug') || io.env.INTERLOCK_LOG_LEVEL === 'debug';
+    const json = argv.includes('--json');
+    const style = makeStyle(wantsColour(io.env, io.terminal.err));
+    await io.err.write(json ? failureJson(failure, debug) : failureText(failure, style, debug));
+    return exitCode(failure.exit);
+  }
+}
+
+/** Puts together what a command gets, and runs it. */
+export async function runCommand(command: Command, typed: Typed, io: Io): Promise<ExitName> {
+  const { sources, profile, ignored } = readSources(typed, io);
+  for (const line of ignored) await io.err.line(`note   ${line}`);
+  const own = (command.settings ?? []) as readonly (keyof typeof settingTable)[];
+  const settings = readSettings(own, sources);
+  const keys = readSettings(['url', 'keyFile'], sources);
+  const call: Call = {
+    args: argsOf(command, typed) as Call['args'],
+    settings: settings as Call['settings'],
+    sources,
+    keyPlaces: {
+      keyFile: keys.keyFile && resolve(io.cwd, keys.keyFile),
+      keyFileFrom: keys.from.keyFile,
+      env: io.env,
+      profile,
+      url: keys.url,
+    },
+    json: typed.json === true,
+    debug: typed.debug === true,
+    style: makeStyle(wantsColour(io.env, io.terminal.out)),
+    io,
+  };
+  return command.run(call);
+}
+
+/** All places that settings come from. */
+export function readSources(typed: Typed, io: Io) {
+  const said = (flag: string, variable: string) =>
+    (typed[flag] as string | undefined) ?? (io.env[variable] || undefined);
+  const given = said('config', 'INTERLOCK_CONFIG');
+  const file = resolve(io.cwd, given ?? 'interlock.json');
+  const values = readJsonObject(file, 'The config file');
+  if (given !== undefined && values === undefined) {
+    throw new TaskError('CONFIG_INVALID', `The config file ${file} does not exist.`, {
+      hint: 'Give another one with --config or INTERLOCK_CONFIG, or leave both away.',
+    });
+  }
+  if (values) checkConfigNames(file, values);
+  const { profile, ignored } = findProfile(io.cwd, said('profile', 'INTERLOCK_PROFILE'));
+  const sources: SettingSources = {
+    flags: typed,
+    env: io.env,
+    config: values && { file, values },
+    profile,
+    around: surroundings(io),
+  };
+  return { sources, profile, ignored };
+}
+
+function surroundings(io: Io): Surroundings {
+  const { env, cwd } = io;
+  return {
+    cwd,
+    hostName: hostname(),
+    cores: availableParallelism(),
+    stateFolder: stateFolder({ platform: process.platform, env, home: env.HOME ?? homedir() }),
+    checkout: existsSync(join(cwd, 'spool', 'README.md')) && existsSync(join(cwd, 'package.json')),
+  };
+}
+
+function argsOf(command: Command, typed: Typed): Record<string, unknown> {
+  const args: Record<string, unknown> = {};
+  for (const { name } of command.positionals ?? []) args[name] = typed[name];
+  for (const [name, { form }] of Object.entries(command.options ?? {}))
+    args[name] = typed[name] ?? (form === 'switch' ? false : form === 'list' ? [] : undefined);
+  return args;
+}

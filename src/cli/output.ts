@@ -1,0 +1,45 @@
+import type { Writable } from 'node:stream';
+
+/**
+ * Where a command writes. A reader that goes away (`| head`, a pager that was quit) is no fault: writing ends, the
+ * command is told by `closed`, and nothing is printed about it. `write` waits for the reader, so that a long answer
+ * neither fills memory nor is cut by the exit.
+ */
+export interface Output {
+  write(text: string): Promise<void>;
+  line(text?: string): Promise<void>;
+  /** Nobody reads any more. */
+  readonly closed: boolean;
+  /** Aborts when nobody reads any more. */
+  readonly gone: AbortSignal;
+  /** All that was written has been taken, or nobody takes it. */
+  flush(): Promise<void>;
+}
+
+export function outputTo(stream: Writable): Output {
+  const gone = new AbortController();
+  stream.on('error', () => gone.abort());
+  stream.on('close', () => gone.abort());
+  const write = (text: string) =>
+    new Promise<void>((resolve) => {
+      if (gone.signal.aborted) return resolve();
+      const done = () => {
+        gone.signal.removeEventListener('abort', done);
+        resolve();
+      };
+      gone.signal.addEventListener('abort', done, { once: true });
+      stream.write(text, (error) => {
+        if (error) gone.abort();
+        done();
+      });
+    });
+  return {
+    write,
+    line: (text = '') => write(`${text}\n`),
+    get closed() {
+      return gone.signal.aborted;
+    },
+    gone: gone.signal,
+    flush: () => write(''),
+  };
+}

@@ -1,0 +1,58 @@
+import type { LogList, TaskEvent } from '../../contract/index.ts';
+import { plain, type Style } from '../style.ts';
+
+/** One journal entry as a line: `18:31:02.120   3  started         attempt 1 on garage`. */
+export function eventLine(event: TaskEvent, style: Style): string {
+  const facts = [...dataWords(event.data), `by ${event.by}`].map((word) => plain(word));
+  const fence = event.fence === undefined ? '' : `#${event.fence} `;
+  return `${style.faint(clockTime(event.at))} ${String(event.seq).padStart(3)}  ${paintKind(event.kind, style)}  ${fence}${style.faint(facts.join(', '))}`;
+}
+
+export function logLine(line: LogList['lines'][number], style: Style): string {
+  const level = line.level.toUpperCase().padEnd(5);
+  const paint =
+    line.level === 'error' ? style.bad : line.level === 'warn' ? style.warn : style.faint;
+  return `${style.faint(clockTime(line.at))} ${style.faint(`#${line.attempt}`)} ${paint(plain(level))} ${plain(line.text)}`;
+}
+
+/** `18:31:02.120`, local time. */
+export function clockTime(at: string): string {
+  const ms = Date.parse(at);
+  if (!Number.isFinite(ms)) return plain(at);
+  const date = new Date(ms);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
+  return `${time}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+}
+
+/** What an entry says beside its kind, shortened: results and checkpoints are for `tasks show`. */
+function dataWords(data: TaskEvent['data']): string[] {
+  const words: string[] = [];
+  for (const [name, value] of Object.entries(data)) {
+    if (value === undefined || value === null) continue;
+    if (name === 'error' && typeof value === 'object') {
+      const { code, message } = value as { code?: string; message?: string };
+      words.push(`${code ?? 'error'}: ${cut(message ?? '')}`);
+    } else if (typeof value !== 'object') words.push(`${spaced(name)} ${cut(String(value))}`);
+    else words.push(`${spaced(name)} ${cut(JSON.stringify(value))}`);
+  }
+  return words;
+}
+
+function paintKind(kind: string, style: Style): string {
+  const text = plain(kind).padEnd(16);
+  if (kind === 'succeeded') return style.good(text);
+  if (/^(failed|lost|unknown)$/.test(kind)) return style.bad(text);
+  if (/^(cancelled|expired|released|cancel-requested|late-report)$/.test(kind))
+    return style.warn(text);
+  return text;
+}
+
+/** `waitMs` → `wait ms`. */
+function spaced(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+function cut(text: string): string {
+  return text.length > 120 ? `${text.slice(0, 119)}…` : text;
+}
