@@ -199,4 +199,8 @@ export const spoolDefaults = {
   lockSilenceMs: 10 * SECOND,
   /** … and is looked at this often. Its signs of life come every 2 s. */
   lockLookMs: 250,
+  /** A holder whose lock was removed by hand has put it back after this. */
+  lockReturnMs: 5 * SECOND,
+  /** A spool that could not be written is tried this often. */
+  probeEveryMs: 5 * SECOND,
 } as const;

@@ -8,9 +8,14 @@ export type BodyRead =
 
 /**
  * Reads a whole body as UTF-8, at most `maxBytes` of it, counted after decompression: what comes beyond is
- * never held, and the rest is cancelled. Rejects when the body ends early.
+ * never held. Up to `drainBytes` it is read away, so that the connection can be used again; then the rest
+ * is cancelled. Rejects when the body ends early.
  */
-export async function readBody(response: WireResponse, maxBytes: number): Promise<BodyRead> {
+export async function readBody(
+  response: WireResponse,
+  maxBytes: number,
+  drainBytes = 0,
+): Promise<BodyRead> {
   if (!response.body) return { kind: 'text', text: '', bytes: 0 };
   const reader = response.body.getReader();
   const chunks: Uint8Array[] = [];
@@ -24,15 +29,15 @@ export async function readBody(response: WireResponse, maxBytes: number): Promis
         break;
       }
       bytes += value.byteLength;
-      if (bytes > maxBytes) break;
-      chunks.push(value);
+      if (bytes <= maxBytes) chunks.push(value);
+      else if (bytes > drainBytes) break;
     }
   } finally {
     // Not awaited: a peer that goes on sending must not hold us.
     if (!whole) reader.cancel().catch(() => {});
   }
   const all = Buffer.concat(chunks);
-  if (!whole) return { kind: 'too-large', text: looseText(all), bytes };
+  if (bytes > maxBytes) return { kind: 'too-large', text: looseText(all), bytes };
   try {
     return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(all), bytes };
   } catch {

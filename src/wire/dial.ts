@@ -18,6 +18,8 @@ export class Dialer {
   readonly #lookup: Lookup;
   /** Names that are being asked for now: a slow DNS server is not asked in parallel. */
   readonly #asked = new Map<string, Promise<readonly string[]>>();
+  /** `address:port` → the newest connection to it, which tells whether anybody spoke there. */
+  readonly #newest = new Map<string, Socket>();
   /** `address:port` that accepted and stayed silent → until when it comes last (`now`). */
   readonly #silent = new Map<string, number>();
 
@@ -33,7 +35,8 @@ export class Dialer {
     const left = Math.max(1, until - this.#clock.now());
     const ordered = this.#inOrder(addresses, port);
     const socket = await race(this.#clock, host, port, ordered, left, timeoutMs);
-    this.#watch(socket, hostPort(socket.remoteAddress ?? host, port));
+    if (this.#newest.size >= wireDefaults.addressesKept) this.#newest.clear();
+    this.#newest.set(hostPort(socket.remoteAddress ?? host, port), socket);
     return socket;
   }
 
@@ -71,20 +74,26 @@ export class Dialer {
   }
 
   #inOrder(addresses: readonly string[], port: number): string[] {
-    const now = this.#clock.now();
-    const isSilent = (address: string) => (this.#silent.get(hostPort(address, port)) ?? 0) > now;
     const mixed = mixFamilies(addresses).slice(0, wireDefaults.addressesMax);
-    return [...mixed.filter((a) => !isSilent(a)), ...mixed.filter(isSilent)];
+    const silent = mixed.filter((address) => this.#isSilent(hostPort(address, port)));
+    return [...mixed.filter((address) => !silent.includes(address)), ...silent];
   }
 
-  #watch(socket: Socket, address: string): void {
-    socket.once('close', () => {
-      if (socket.bytesRead > 0) this.#silent.delete(address);
-      else if (socket.bytesWritten > 0) {
-        if (this.#silent.size >= wireDefaults.addressesKept) this.#silent.clear();
-        this.#silent.set(address, this.#clock.now() + wireDefaults.silentAddressMs);
-      }
-    });
+  #isSilent(address: string): boolean {
+    const now = this.#clock.now();
+    if (this.#silent.size > wireDefaults.addressesKept) this.#silent.clear();
+    const last = this.#newest.get(address);
+    // Looked at when it matters: whoever gave up a call may be here before the socket's own close event.
+    if (last?.destroyed) {
+      this.#newest.delete(address);
+      if (last.bytesRead > 0) this.#silent.delete(address);
+      else if (last.bytesWritten > 0) this.#silent.set(address, now + wireDefaults.silentAddressMs);
+    }
+    const until = this.#silent.get(address);
+    if (until === undefined) return false;
+    if (until > now) return true;
+    this.#silent.delete(address);
+    return false;
   }
 }
 

@@ -66,6 +66,7 @@ export type StreamAnswer =
     };
 
 const EVENTS = 'text/event-stream';
+const DRAINED = wireDefaults.drainBytes;
 
 export class Door {
   readonly address: ServiceAddress;
@@ -88,7 +89,7 @@ export class Door {
       const maxBytes = success
         ? (call.maxBytes ?? wireDefaults.answerBytes)
         : wireDefaults.problemBytes;
-      const body = await limit.bounded(readBody(response, maxBytes));
+      const body = await limit.bounded(readBody(response, maxBytes, success ? 0 : DRAINED));
       const arrived = { status, headers, body, maxBytes };
       return judge(arrived, call, this.address.shown, sentAt, clock.wall());
     } catch (error) {
@@ -114,12 +115,8 @@ export class Door {
         return { kind: 'stream', body, close: () => limit.abandon() };
       }
       const maxBytes = wireDefaults.problemBytes;
-      const arrived = {
-        status,
-        headers,
-        body: await limit.bounded(readBody(response, maxBytes)),
-        maxBytes,
-      };
+      const text = await limit.bounded(readBody(response, maxBytes, DRAINED));
+      const arrived = { status, headers, body: text, maxBytes };
       const answer = judgeStrange(arrived, this.address.shown, 0, clock.wall());
       const { retryAfterMs } = answer;
       const wait = retryAfterMs === undefined ? {} : { retryAfterMs };

@@ -96,6 +96,8 @@ function causes(error: unknown): unknown[] {
 }
 
 export function codeOf(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null | undefined)?.code;
-  return typeof code === 'string' ? code : undefined;
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  if (typeof code === 'string') return code;
+  // undici leaves out the code where the first bytes are no HTTP at all.
+  return name === 'HTTPParserError' ? 'HPE_INVALID_CONSTANT' : undefined;
 }

@@ -59,8 +59,10 @@ function parseProxy(text: string): Proxy {
     });
   };
   let url: URL;
+  let user: string;
   try {
     url = new URL(/^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+    user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   } catch {
     return refuse('is no URL');
   }
@@ -69,7 +71,6 @@ function parseProxy(text: string): Proxy {
     return refuse(`begins with ${url.protocol}//; only http and https proxies can be used`);
   const host = bare(url.hostname);
   const port = Number(url.port) || (tls ? 443 : 80);
-  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   return {
     host,
     port,

@@ -1,0 +1,34 @@
+/** `poller.ts <url>`: polls 3,000 times, ten at a time, under one signal, and tells how its memory grew. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { systemClock } from '../../src/system/clock.ts';
+import { Door } from '../../src/wire/door.ts';
+import { constantKey } from '../../src/wire/key.ts';
+import { openFetch } from '../../src/wire/open-fetch.ts';
+
+const clock = systemClock();
+const own = openFetch({ clock });
+const serviceUrl = process.argv[2] ?? '';
+const door = new Door({ serviceUrl, key: constantKey('il_poller'), clock, fetch: own.fetch });
+const answers: Record<string, number> = {};
+// Lives as long as the process, as the stop signal of a worker does.
+const { signal } = new AbortController();
+
+async function poll(): Promise<void> {
+  const call = { method: 'GET', path: '/thing', statuses: [200], schema: z.unknown() } as const;
+  const { kind } = await door.call({ ...call, signal });
+  answers[kind] = (answers[kind] ?? 0) + 1;
+}
+
+async function polls(count: number): Promise<void> {
+  for (let i = 0; i < count; i += 10) await Promise.all(Array.from({ length: 10 }, poll));
+}
+
+await polls(1_000);
+await sleep(100);
+const before = process.memoryUsage().rss;
+await polls(2_000);
+await sleep(100);
+const grownBytes = process.memoryUsage().rss - before;
+await own.close();
+console.log(JSON.stringify({ grownBytes, answers }));
