@@ -8,5 +8,5 @@ export type EffectGate = 'start' | 'effect';
 export const effectSafety = z.enum(['pure', 'idempotent', 'non-idempotent']);
 export const effectGate = z.enum(['start', 'effect']);
 /** Reader's form: a word that we do not know is the careful one. */
-export const effectSafetyRead = effectSafety.catch('non-idempotent');
-export const effectGateRead = effectGate.catch('start');
+export const effectSafetyRead = effectSafety.default('non-idempotent').catch('non-idempotent');
+export const effectGateRead = effectGate.default('start').catch('start');

@@ -11,4 +11,5 @@ export * from './policy.ts';
 export * from './problems.ts';
 export * from './service.ts';
 export * from './tasks.ts';
+export * from './values.ts';
 export * from './worker-calls.ts';

@@ -205,13 +205,33 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 function numberProblem(source: string): string | undefined {
   const value = Number(source);
   if (!Number.isFinite(value)) return `is ${source}, which no double can hold: send it as a string`;
-  if (Object.is(value, -0)) return 'is -0, which many readers turn into 0: send 0';
-  if (/^-?\d+$/.test(source) && !Number.isSafeInteger(value)) {
-    return `is ${source}, an integer beyond 2^53, which many readers would round: send it as a string`;
-  }
   if (value === 0 && /[1-9]/.test(source.replace(/[eE].*/, '')))
     return `is ${source}, too small for a double: send it as a string`;
+  if (Object.is(value, -0)) return 'is -0, which many readers turn into 0: send 0';
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER && (isPlain(source) || isRounded(source, value))) {
+    return `is ${source}, an integer beyond 2^53, which many readers would round: send it as a string`;
+  }
   return undefined;
+}
+
+function isPlain(source: string): boolean {
+  return /^-?\d+$/.test(source);
+}
+
+/** An integer written with a fraction or an exponent (`9007199254740993.0`) that comes back as another one. */
+function isRounded(source: string, value: number): boolean {
+  const [digits, exponent] = decimal(source);
+  const [back, backExponent] = decimal(String(value));
+  return exponent >= 0 && (digits !== back || exponent !== backExponent);
+}
+
+/** Significant digits and the power of ten of the last one. */
+function decimal(source: string): [string, number] {
+  const [mantissa = '', power = '0'] = source.replace(/^-/, '').toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const all = (whole + fraction).replace(/^0+/, '');
+  const digits = all.replace(/0+$/, '');
+  return [digits, Number(power) - fraction.length + all.length - digits.length];
 }
 
 /** `['input', 'items', 3]` → `input.items[3]`. */
@@ -240,9 +260,32 @@ export function toJson(value: unknown): JsonMade {
     return { ok: true, value: make(value, [], new Set()) };
   } catch (fault) {
     if (fault instanceof Fault) return { ok: false, issue: fault.issue };
-    const message = fault instanceof Error ? fault.message : String(fault);
-    return { ok: false, issue: { path: '', message: `could not be read: ${message}` } };
+    return { ok: false, issue: { path: '', message: `could not be read: ${wordsOf(fault)}` } };
   }
+}
+
+/** Anything can be thrown, also what cannot be made a text. */
+function wordsOf(fault: unknown): string {
+  try {
+    return String(fault instanceof Error ? fault.message : fault);
+  } catch {
+    return 'it threw something that has no text';
+  }
+}
+
+/** Whether more than `max` arrays and objects of a JSON value lie in one another. */
+export function isDeeperThan(value: unknown, max: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    const next: unknown[] = [];
+    for (const item of level)
+      if (item !== null && typeof item === 'object') {
+        if (depth >= max) return true;
+        for (const inner of Object.values(item)) next.push(inner);
+      }
+    level = next;
+  }
+  return false;
 }
 
 function make(input: unknown, path: (string | number)[], open: Set<object>): unknown {
@@ -286,11 +329,12 @@ function make(input: unknown, path: (string | number)[], open: Set<object>): unk
       `is a ${object instanceof Map ? 'Map' : 'Set'}, which JSON would turn into {}: return an array or an object`,
     );
   }
+  if (object instanceof BigInt) return make(object.valueOf(), path, open);
   if (object instanceof Number || object instanceof String || object instanceof Boolean)
     return make(object.valueOf(), path, open);
   if (open.has(object)) return fail('refers to itself (a cycle)');
-  if (open.size >= bounds.jsonDepth)
-    return fail(`is nested deeper than ${bounds.jsonDepth} levels`);
+  if (open.size >= bounds.valueDepth)
+    return fail(`is nested deeper than ${bounds.valueDepth} levels`);
   open.add(object);
   let made: unknown;
   if (Array.isArray(object)) {
@@ -299,8 +343,11 @@ function make(input: unknown, path: (string | number)[], open: Set<object>): unk
     const plain: Record<string, unknown> = {};
     for (const [name, item] of Object.entries(object)) {
       if (item === undefined) continue;
+      const wellFormed = name.toWellFormed();
+      if (Object.hasOwn(plain, wellFormed))
+        return fail(`has two names that are both ${JSON.stringify(wellFormed)} as text`);
       // defineProperty: a name such as __proto__ is data here, never a prototype.
-      Object.defineProperty(plain, name.toWellFormed(), {
+      Object.defineProperty(plain, wellFormed, {
         value: within(path, name, () => make(item, path, open)),
         enumerable: true,
         configurable: true,

@@ -34,6 +34,8 @@ export const bounds = {
   detailsBytes: 16_384,
   /** Nesting of JSON; deeper bodies cost stack in every reader. */
   jsonDepth: 512,
+  /** Nesting of one input, result or checkpoint: what was taken alone must still fit into the answers that hold it. */
+  valueDepth: 480,
   /** Lines in one `log` report. */
   logLines: 200,
   wantedTypes: 1_000,

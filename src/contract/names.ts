@@ -35,14 +35,28 @@ export const workerId = z
   .regex(WORKER_ID, 'must be letters, digits, ".", "_" and "-", beginning with a letter or digit');
 
 export const labels = z
-  .record(
-    z.string().min(1).max(bounds.labelNameChars),
-    z.string('must be a string').max(bounds.labelValueChars),
+  .preprocess(
+    (value, ctx) => {
+      // The schema library would drop this name without a word.
+      if (value !== null && typeof value === 'object' && Object.hasOwn(value, '__proto__'))
+        ctx.addIssue({ code: 'custom', path: ['__proto__'], message: 'is not a name for a label' });
+      return value;
+    },
+    z
+      .record(
+        z.string().min(1).max(bounds.labelNameChars),
+        z.string('must be a string').max(bounds.labelValueChars),
+      )
+      .refine(
+        (map) => Object.keys(map).length <= bounds.labels,
+        `must have at most ${bounds.labels} keys`,
+      ),
   )
-  .refine(
-    (map) => Object.keys(map).length <= bounds.labels,
-    `must have at most ${bounds.labels} keys`,
-  );
+  .meta({
+    type: 'object',
+    additionalProperties: { type: 'string', maxLength: bounds.labelValueChars },
+    maxProperties: bounds.labels,
+  });
 
 /** Ids look like `tsk_01j…`: a lower-case kind, `_`, letters and digits. */
 export const anyId = z

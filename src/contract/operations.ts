@@ -29,7 +29,8 @@ const readers = ['task-producer', 'task-operator', 'admin'] as const;
 const producers = ['task-producer', 'admin'] as const;
 const operators = ['task-operator', 'admin'] as const;
 const workers = ['task-worker'] as const;
-const authority = ['task-producer', 'task-worker', 'task-operator', 'admin'] as const;
+/** Any kind but the one without Tasks authority. */
+const authority = service.keyKinds.filter((kind) => kind !== 'sdk');
 
 const table = [
   {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { bounds } from './limits.ts';
 import { anyId, instant, labels, opaque, poolName, schemaVersion, typeName } from './names.ts';
 import { policyRead, policyRequest } from './policy.ts';
+import { inlineValue } from './values.ts';
 
 /** What a producer and an operator send and get. */
 
@@ -23,18 +24,11 @@ export const terminalStatuses: ReadonlySet<string> = new Set<TaskStatus>([
   'expired',
 ]);
 
-const present = (value: unknown) => value !== undefined;
-/** Any JSON value, but there must be one. */
-export const jsonValue = z
-  .unknown()
-  .refine(present, 'is missing')
-  .meta({ description: 'Any JSON value' });
-
 export const submitRequest = z
   .strictObject({
     type: typeName,
     schemaVersion,
-    input: jsonValue,
+    input: inlineValue,
     /** The same key with the same request returns the first task; with another one it is a conflict. */
     idempotencyKey: opaque.optional(),
     /** The same on every attempt; handlers pass it on. Default: the task id. */
@@ -167,7 +161,7 @@ export type LogList = z.infer<typeof logList>;
 
 const count = z.coerce.number().int().min(0);
 /** Query of `GET /tasks`. */
-export const listQuery = z.strictObject({
+export const listQuery = z.object({
   status: z.union([z.string(), z.array(z.string())]).optional(),
   type: typeName.optional(),
   schemaVersion: z.coerce.number().int().min(1).optional(),
@@ -183,12 +177,12 @@ export const listQuery = z.strictObject({
 });
 export type ListQuery = z.infer<typeof listQuery>;
 
-export const eventsQuery = z.strictObject({
+export const eventsQuery = z.object({
   after: count.default(0),
   waitMs: z.coerce.number().int().min(0).max(bounds.eventsWaitMs).default(0),
   limit: z.coerce.number().int().min(1).max(bounds.pageMax).default(bounds.pageMax),
 });
-export const logsQuery = z.strictObject({
+export const logsQuery = z.object({
   after: z.string().max(200).optional(),
   limit: z.coerce.number().int().min(1).max(bounds.pageMax).default(bounds.pageMax),
 });
@@ -196,7 +190,7 @@ export const logsQuery = z.strictObject({
 const reason = z.string().min(1).max(bounds.reasonChars);
 
 export const cancelRequest = z
-  .strictObject({
+  .object({
     reason: reason.optional(),
     actionId: opaque.optional(),
     ifSeq: z.int().min(0).optional(),
@@ -205,7 +199,7 @@ export const cancelRequest = z
 export type CancelRequest = z.infer<typeof cancelRequest>;
 
 export const retryRequest = z
-  .strictObject({
+  .object({
     actionId: opaque,
     ifSeq: z.int().min(0),
     /** How many more attempts are granted. */
@@ -218,12 +212,12 @@ export const retryRequest = z
 export type RetryRequest = z.infer<typeof retryRequest>;
 
 export const resolveRequest = z
-  .strictObject({
+  .object({
     actionId: opaque,
     ifSeq: z.int().min(0),
     resolution: z.enum(['succeeded', 'failed', 'retry', 'late-report']),
     /** With `succeeded`: the result to record; default `null`. */
-    result: z.unknown().optional(),
+    result: inlineValue.optional(),
     reason,
   })
   .meta({ id: 'ResolveRequest' });

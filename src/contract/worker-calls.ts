@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { effectGate, effectGateRead, effectSafety, effectSafetyRead } from './effects.ts';
+import { effectGateRead, effectSafetyRead } from './effects.ts';
+import { isDeeperThan } from './json.ts';
 import { bounds, limits } from './limits.ts';
 import {
   durationMs,
   instant,
-  labels,
   opaque,
   poolName,
   schemaVersion,
@@ -12,12 +12,14 @@ import {
   workerId,
 } from './names.ts';
 import { policyRead } from './policy.ts';
-import { jsonValue } from './tasks.ts';
+import { inlineValue, jsonValue, tooDeep } from './values.ts';
 
 /** What a worker sends and gets. Requests are read leniently: an unknown field is ignored. */
 
 const messageText = z.string().max(bounds.messageCharsTaken);
-const details = z.record(z.string(), z.unknown());
+const details = z
+  .record(z.string(), z.unknown())
+  .refine((map) => !isDeeperThan(map, bounds.valueDepth), tooDeep);
 
 export const workerStates = ['ready', 'full', 'draining', 'offline'] as const;
 export type WorkerState = (typeof workerStates)[number];
@@ -26,8 +28,8 @@ export const handlerInfo = z
   .object({
     type: typeName,
     schemaVersion,
-    effectSafety: effectSafety.default('non-idempotent'),
-    effectGate: effectGate.default('start'),
+    effectSafety: effectSafetyRead,
+    effectGate: effectGateRead,
     inputSchema: z.unknown().optional(),
     outputSchema: z.unknown().optional(),
   })
@@ -74,8 +76,8 @@ export const want = z.object({
   type: typeName,
   schemaVersion,
   slots: z.int().min(0).max(10_000),
-  effectSafety: effectSafety.default('non-idempotent'),
-  effectGate: effectGate.default('start'),
+  effectSafety: effectSafetyRead,
+  effectGate: effectGateRead,
 });
 export type Want = z.infer<typeof want>;
 
@@ -116,7 +118,8 @@ export const attempt = z
     effectSafety: effectSafetyRead,
     effectGate: effectGateRead,
     pool: z.string(),
-    labels: labels.default({}),
+    /** Not bounded here: only a wrong JSON type makes an attempt undecodable. */
+    labels: z.record(z.string(), z.string()).default({}),
     policy: policyRead,
     checkpoint: z.unknown().optional(),
     traceparent: z.string().optional(),
@@ -172,7 +175,7 @@ export const reportSchemas = {
     n: z.int().min(1),
     percent: z.number().min(0).max(100).optional(),
     message: messageText.optional(),
-    checkpoint: z.unknown().optional(),
+    checkpoint: inlineValue.optional(),
   }),
   log: z.object({
     op: z.literal('log'),
@@ -182,7 +185,7 @@ export const reportSchemas = {
       .array(z.object({ at: z.string().max(64), level, text: z.string().max(limits.logLineBytes) }))
       .max(bounds.logLines),
   }),
-  complete: z.object({ op: z.literal('complete'), ...four, result: jsonValue }),
+  complete: z.object({ op: z.literal('complete'), ...four, result: inlineValue }),
   fail: z.object({ op: z.literal('fail'), ...four, error: failure }),
   unknown: z.object({ op: z.literal('unknown'), ...four, error: failure }),
   cancelled: z.object({
