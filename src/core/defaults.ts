@@ -201,6 +201,8 @@ export const spoolDefaults = {
   lockLookMs: 250,
   /** A holder whose lock was removed by hand has put it back after this. */
   lockReturnMs: 5 * SECOND,
+  /** A lock that was altered is taken again with so many tries before the spool counts as lost. */
+  lockTries: 8,
   /** A spool that could not be written is tried this often. */
   probeEveryMs: 5 * SECOND,
 } as const;

@@ -1,0 +1,248 @@
+import type { Clock } from '../src/ports/clock.ts';
+import type { Disk } from '../src/ports/disk.ts';
+import { type Content, Platter, parentOf } from './platter.ts';
+import type { SimulatedRandom } from './random.ts';
+
+/** One step of an operation: where a fault can strike, time can pass and a crash can happen before it. */
+export type DiskStep =
+  | 'makeFolder'
+  | 'open'
+  | 'write'
+  | 'append'
+  | 'syncFile'
+  | 'rename'
+  | 'syncFolder'
+  | 'read'
+  | 'list'
+  | 'stat'
+  | 'remove';
+
+export interface DiskFault {
+  /** Which steps; default all. */
+  readonly step?: DiskStep | readonly DiskStep[];
+  /** Which files or folders; default all. */
+  readonly path?: RegExp;
+  /** The error (`ENOSPC`, `EIO`, `EROFS`, `EMFILE` …); without one the step only takes `ms`. */
+  readonly code?: string;
+  /** How long the step takes before it works or fails; needs a clock. */
+  readonly ms?: number;
+  /** How often; default always. */
+  readonly times?: number;
+}
+
+/**
+ * A disk that forgets at a crash what was not synced. It outlives the processes that use it: each one
+ * mounts it, and what a process had under way when it crashed never settles.
+ */
+export class SimulatedDisk {
+  readonly platter = new Platter();
+  /** Every step that took effect, as `rename /spool/reports/1.jsonl`. */
+  readonly trace: string[] = [];
+  /** Steps so far, those that failed included: the points at which it can crash. */
+  steps = 0;
+  /** ENOSPC above this. */
+  capacityBytes = Number.POSITIVE_INFINITY;
+  readonly #clock: Clock | undefined;
+  readonly #faults = new Set<DiskFault & { left: number }>();
+  /** Those whose process runs. */
+  readonly #mounts = new Set<MountedDisk>();
+  #temporaries = 0;
+  #crashBefore: { step: number; crash: () => void } | undefined;
+
+  constructor(clock?: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The disk for one process. */
+  mount(): Disk {
+    const step: Step = (kind, path, effect) => this.#step(mounted, kind, path, effect);
+    const mounted = new MountedDisk(this, step, () => this.#temporaries++);
+    this.#mounts.add(mounted);
+    return mounted;
+  }
+
+  fail(fault: DiskFault): { clear(): void } {
+    const known = { ...fault, left: fault.times ?? Number.POSITIVE_INFINITY };
+    this.#faults.add(known);
+    return { clear: () => this.#faults.delete(known) };
+  }
+
+  /** A process ends here (default: all that use it); what the system has, it keeps (kill -9). */
+  kill(disk?: Disk): void {
+    for (const mounted of this.#mounts)
+      if (disk === undefined || disk === mounted) this.#mounts.delete(mounted);
+  }
+
+  /** The power goes: what was not synced is lost, or with a generator perhaps. */
+  powerCut(random?: SimulatedRandom): void {
+    this.kill();
+    this.platter.powerCut(random);
+  }
+
+  /** Calls `crash` (which has to call `kill` or `powerCut`) before the n-th step from the beginning. */
+  crashBefore(step: number, crash: () => void): void {
+    this.#crashBefore = { step, crash };
+  }
+
+  modifiedMs(): number {
+    return this.#clock?.wall() ?? 0;
+  }
+
+  async #step<T>(by: MountedDisk, kind: DiskStep, path: string, effect: () => T): Promise<T> {
+    // Never at once: others may come in between, as on a real disk.
+    await undefined;
+    if (!this.#mounts.has(by)) return never();
+    this.steps++;
+    if (this.#crashBefore?.step === this.steps) {
+      const { crash } = this.#crashBefore;
+      this.#crashBefore = undefined;
+      crash();
+      return never();
+    }
+    const fault = this.#faultFor(kind, path);
+    if (fault?.ms) await this.#clock?.sleep(fault.ms);
+    if (!this.#mounts.has(by)) return never();
+    if (fault?.code) throw systemError(fault.code, kind, path);
+    const made = effect();
+    this.trace.push(`${kind} ${path}`);
+    return made;
+  }
+
+  #faultFor(kind: DiskStep, path: string): DiskFault | undefined {
+    for (const fault of this.#faults) {
+      const kinds = fault.step === undefined ? [kind] : [fault.step].flat();
+      if (fault.left <= 0 || !kinds.includes(kind) || !(fault.path?.test(path) ?? true)) continue;
+      fault.left--;
+      return fault;
+    }
+    return undefined;
+  }
+}
+
+type Step = <T>(kind: DiskStep, path: string, effect: () => T) => Promise<T>;
+
+class MountedDisk implements Disk {
+  readonly #disk: SimulatedDisk;
+  readonly #step: Step;
+  readonly #nextTemporary: () => number;
+
+  constructor(disk: SimulatedDisk, step: Step, nextTemporary: () => number) {
+    this.#disk = disk;
+    this.#step = step;
+    this.#nextTemporary = nextTemporary;
+  }
+
+  makeFolder(folder: string): Promise<void> {
+    return this.#step('makeFolder', clean(folder), () => this.#platter.addFolder(clean(folder)));
+  }
+
+  async writeFile(path: string, data: string | Uint8Array): Promise<void> {
+    const file = clean(path);
+    const bytes = typeof data === 'string' ? Buffer.from(data) : data.slice();
+    const temporary = `${file}.${this.#nextTemporary()}`;
+    const content = await this.#step('open', file, () => this.#make(temporary));
+    try {
+      await this.#step('write', file, () => this.#add(content, bytes, file));
+      await this.#step('syncFile', file, () => this.#platter.syncFile(content));
+      await this.#step('rename', file, () =>
+        this.#platter.change([temporary, undefined], [file, content]),
+      );
+    } catch (error) {
+      this.#platter.change([temporary, undefined]);
+      throw error;
+    }
+  }
+
+  async appendFile(path: string, data: string | Uint8Array): Promise<void> {
+    const file = clean(path);
+    const content = await this.#step(
+      'open',
+      file,
+      () => this.#platter.get(file) ?? this.#make(file),
+    );
+    const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+    await this.#step('append', file, () => this.#add(content, bytes, file));
+  }
+
+  syncFolder(folder: string): Promise<void> {
+    return this.#step('syncFolder', clean(folder), () => {
+      this.#mustBeFolder(clean(folder));
+      this.#platter.syncFolder(clean(folder));
+    });
+  }
+
+  readFile(path: string): Promise<Uint8Array> {
+    return this.#step('read', clean(path), () => this.#mustBe(clean(path)).bytes.slice());
+  }
+
+  list(folder: string): Promise<string[]> {
+    return this.#step('list', clean(folder), () => this.#platter.names(clean(folder)));
+  }
+
+  stat(path: string): Promise<{ bytes: number; modifiedMs: number } | undefined> {
+    return this.#step('stat', clean(path), () => {
+      const content = this.#platter.get(clean(path));
+      if (content) return { bytes: content.bytes.length, modifiedMs: content.modifiedMs };
+      return this.#platter.folders.has(clean(path)) ? { bytes: 0, modifiedMs: 0 } : undefined;
+    });
+  }
+
+  remove(path: string): Promise<void> {
+    return this.#step('remove', clean(path), () => {
+      if (this.#platter.get(clean(path))) this.#platter.change([clean(path), undefined]);
+    });
+  }
+
+  rename(from: string, to: string): Promise<void> {
+    return this.#step('rename', clean(to), () => {
+      this.#mustBeFolder(parentOf(clean(to)));
+      const content = this.#mustBe(clean(from));
+      this.#platter.change([clean(from), undefined], [clean(to), content]);
+    });
+  }
+
+  get #platter(): Platter {
+    return this.#disk.platter;
+  }
+
+  #make(file: string): Content {
+    this.#mustBeFolder(parentOf(file));
+    const none = new Uint8Array();
+    const content = { bytes: none, durable: none, modifiedMs: this.#disk.modifiedMs() };
+    this.#platter.change([file, content]);
+    return content;
+  }
+
+  /** Adds what there is room for, as a real disk does, then says that it is full. */
+  #add(content: Content, bytes: Uint8Array, file: string): void {
+    const room = Math.max(0, this.#disk.capacityBytes - this.#platter.usedBytes());
+    content.bytes = Buffer.concat([content.bytes, bytes.subarray(0, room)]);
+    content.modifiedMs = this.#disk.modifiedMs();
+    if (bytes.length > room) throw systemError('ENOSPC', 'write', file);
+  }
+
+  #mustBe(file: string): Content {
+    const content = this.#platter.get(file);
+    if (!content) throw systemError('ENOENT', 'open', file);
+    return content;
+  }
+
+  #mustBeFolder(folder: string): void {
+    if (!this.#platter.folders.has(folder)) throw systemError('ENOENT', 'open', folder);
+  }
+}
+
+/** What a crashed process waits for. A fresh one each time, so that the waiting can be collected. */
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
+
+/** Absolute, with `/` and nothing after it. */
+function clean(path: string): string {
+  const parts = path.replaceAll('\\', '/').split('/').filter(Boolean);
+  return `/${parts.join('/')}`;
+}
+
+function systemError(code: string, step: string, path: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${code}: ${step} '${path}' (simulated)`), { code, path });
+}

@@ -1,0 +1,126 @@
+import type { SimulatedRandom } from './random.ts';
+
+/**
+ * What a disk holds, twice: as the system shows it now, and as it would be found after a power cut. File
+ * contents become durable by `syncFile`, names by `syncFolder`, folders at once. No time and no faults
+ * here: `SimulatedDisk` does the same in steps.
+ */
+export class Platter {
+  readonly folders = new Set<string>(['/']);
+  #shown = new Map<string, Map<string, Content>>();
+  #durable = new Map<string, Map<string, Content>>();
+  /** Name operations that no folder sync has covered, in order. A rename is one operation. */
+  #open: NameChange[][] = [];
+
+  addFolder(folder: string): void {
+    for (let at = folder; !this.folders.has(at); at = parentOf(at)) this.folders.add(at);
+  }
+
+  get(file: string): Content | undefined {
+    return this.#shown.get(parentOf(file))?.get(nameOf(file));
+  }
+
+  /** Files and folders in it. */
+  names(folder: string): string[] {
+    const files = [...(this.#shown.get(folder)?.keys() ?? [])];
+    const below = [...this.folders].filter((f) => f !== '/' && parentOf(f) === folder).map(nameOf);
+    return [...files, ...below].sort();
+  }
+
+  /** One operation on names; `undefined` removes. */
+  change(...changes: [file: string, content: Content | undefined][]): void {
+    const operation = changes.map(([file, content]) => ({
+      folder: parentOf(file),
+      name: nameOf(file),
+      content,
+    }));
+    for (const change of operation) apply(this.#shown, change);
+    this.#open.push(operation);
+  }
+
+  syncFile(content: Content): void {
+    content.durable = content.bytes;
+  }
+
+  syncFolder(folder: string): void {
+    for (const operation of this.#open) {
+      for (const change of operation) if (change.folder === folder) apply(this.#durable, change);
+    }
+    this.#open = this.#open
+      .map((operation) => operation.filter((change) => change.folder !== folder))
+      .filter((operation) => operation.length > 0);
+  }
+
+  /** Bytes of all files, as shown. */
+  usedBytes(): number {
+    let bytes = 0;
+    for (const names of this.#shown.values())
+      for (const content of names.values()) bytes += content.bytes.length;
+    return bytes;
+  }
+
+  /**
+   * The power goes. What was not synced is lost; with a generator each of these operations may have reached
+   * the disk all the same, and of bytes that were added a part, or zeros in their place.
+   */
+  powerCut(random?: SimulatedRandom): void {
+    for (const operation of this.#open) {
+      if (random?.chance(0.5)) for (const change of operation) apply(this.#durable, change);
+    }
+    this.#open = [];
+    this.#shown = new Map();
+    for (const [folder, names] of this.#durable) {
+      for (const content of names.values()) content.bytes = content.durable = left(content, random);
+      this.#shown.set(folder, new Map(names));
+    }
+  }
+
+  /** Everything shown, for traces and comparisons. */
+  tree(): Record<string, string> {
+    const tree: Record<string, string> = {};
+    for (const [folder, names] of [...this.#shown].sort()) {
+      for (const [name, content] of [...names].sort())
+        tree[`${folder}/${name}`.replace('//', '/')] = Buffer.from(content.bytes).toString();
+    }
+    return tree;
+  }
+}
+
+export interface Content {
+  bytes: Uint8Array;
+  durable: Uint8Array;
+  modifiedMs: number;
+}
+
+interface NameChange {
+  readonly folder: string;
+  readonly name: string;
+  readonly content: Content | undefined;
+}
+
+export function parentOf(path: string): string {
+  return path.slice(0, Math.max(1, path.lastIndexOf('/')));
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+function apply(tree: Map<string, Map<string, Content>>, change: NameChange): void {
+  let names = tree.get(change.folder);
+  if (!names) {
+    names = new Map();
+    tree.set(change.folder, names);
+  }
+  if (change.content) names.set(change.name, change.content);
+  else names.delete(change.name);
+}
+
+/** Files only grow after they were synced, so what may be left is a beginning of the rest. */
+function left(content: Content, random?: SimulatedRandom): Uint8Array {
+  const { bytes, durable } = content;
+  if (!random || bytes.length <= durable.length) return durable;
+  const kept = bytes.slice(0, durable.length + random.below(bytes.length - durable.length + 1));
+  if (random.chance(0.25)) kept.fill(0, durable.length);
+  return kept;
+}

@@ -1,0 +1,120 @@
+import { bounds, type TaskError } from '../../contract/index.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Disk } from '../../ports/disk.ts';
+import type { FolderLock } from '../../ports/folder-lock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { ProcessInfo } from '../../ports/process-info.ts';
+import { causeCode, type SpoolErrorCode, spoolError } from './errors.ts';
+import { foldersOf, layoutOf } from './layout.ts';
+import { type Owner, sessionsBefore } from './owner.ts';
+import { type Taken, takeSpool, writeOwner } from './owner-lock.ts';
+import { type Recovered, recover } from './recover.ts';
+import { Spool } from './spool.ts';
+
+export interface SpoolOptions {
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly lock: FolderLock;
+  readonly processInfo: ProcessInfo;
+  /** Made if it is not there (0700). */
+  readonly folder: string;
+  readonly workerId: string;
+  readonly sessionId: string;
+  /** Written into each record: a record is only ever sent to where it belongs. */
+  readonly serviceUrl: string;
+  /** As far as known; see `useProject`. */
+  readonly project?: string;
+  /** It cannot take more, in words, and `undefined` when it can again. Tried again by itself. */
+  readonly onTrouble?: (why: string | undefined) => void;
+  /** Another process holds it now: stop claiming and sending. At most once. */
+  readonly onLost?: (why: string) => void;
+}
+
+export type OpenSpool =
+  | { readonly ok: true; readonly spool: Spool }
+  /** `SPOOL_LOCKED`, `SPOOL_UNWRITABLE`, `SPOOL_UNREADABLE`. */
+  | { readonly ok: false; readonly error: TaskError };
+
+/**
+ * Takes a spool folder and reads what earlier sessions left. Refused while its holder is alive. Resolves at once, or
+ * after `lockSilenceMs` where it cannot be seen whether the last holder is.
+ */
+export async function openSpool(options: SpoolOptions): Promise<OpenSpool> {
+  const layout = layoutOf(options.folder);
+  let lost: string | undefined;
+  let spool: Spool | undefined;
+  const onLost = (why: string) => {
+    lost = why;
+    void spool?.lockLost(why);
+  };
+
+  let owner: Owner | undefined;
+  let taken: Taken;
+  try {
+    for (const folder of foldersOf(layout)) await options.disk.makeFolder(folder);
+    taken = await takeSpool(
+      options,
+      layout,
+      (previous) => {
+        owner = ownerOf(options, previous, []);
+        return owner;
+      },
+      onLost,
+    );
+  } catch (cause) {
+    return failed('SPOOL_UNWRITABLE', 'made or written', options.folder, cause);
+  }
+  if (!taken.ok) return taken;
+
+  let found: Recovered;
+  try {
+    found = await recover(options, layout);
+    const seen = found.sessions.filter(({ workerId }) => workerId === options.workerId);
+    const whole = ownerOf(
+      options,
+      taken.previous,
+      seen.map(({ sessionId }) => sessionId),
+      owner?.since,
+    );
+    // Only where the owner record was lost do the records know more.
+    if (whole.earlierSessions.length !== owner?.earlierSessions.length)
+      await writeOwner(options.disk, layout, whole);
+    owner = whole;
+  } catch (cause) {
+    await taken.held.release();
+    return failed('SPOOL_UNREADABLE', 'read', options.folder, cause);
+  }
+  spool = new Spool(options, layout, owner, taken.held, found);
+  if (lost !== undefined) void spool.lockLost(lost);
+  return { ok: true, spool };
+}
+
+function ownerOf(
+  options: SpoolOptions,
+  previous: Owner | undefined,
+  seen: readonly string[],
+  since = new Date(options.clock.wall()).toISOString(),
+): Owner {
+  const { workerId, sessionId } = options;
+  const { hostName, pid, startTime, bootId, pidNamespace } = options.processInfo.self;
+  return {
+    workerId,
+    sessionId,
+    earlierSessions: sessionsBefore(previous, seen, options, bounds.earlierSessions),
+    hostName,
+    pid,
+    startTime,
+    bootId,
+    pidNamespace,
+    since,
+  };
+}
+
+function failed(code: SpoolErrorCode, what: string, folder: string, cause: unknown): OpenSpool {
+  const reason = causeCode(cause);
+  // Not the system's word: a bug, which must not pass for a disk's trouble.
+  if (reason === undefined) throw cause;
+  const error = spoolError(code, `The spool ${folder} cannot be ${what} (${reason}).`, { cause });
+  return { ok: false, error };
+}
