@@ -163,6 +163,7 @@ export class ReportLoop {
     const decision = decideAnswer(reportOf(held), result, {
       project: held.record?.project ?? this.#ctx.project,
       followUp: held.state.followUp,
+      begun: held.state.begun,
     });
     if (decision.kind === 'keep') {
       await this.#keep(pending, result, decision);

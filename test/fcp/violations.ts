@@ -52,7 +52,10 @@ export class Violations {
     string,
     { t: number; kind: 'claim-while-draining' | 'claim-after-superseded' }
   >();
-  readonly #claims = new Map<string, { t: number; requestId: string; text: string }[]>();
+  readonly #claims = new Map<
+    string,
+    { t: number; requestId: string; text: string; request: LoggedRequest }[]
+  >();
   readonly #sessionAt = new WeakMap<Report, string | undefined>();
 
   constructor(
@@ -129,10 +132,14 @@ export class Violations {
       const after = Math.round(request.t - end.t);
       this.add(end.kind, request, `a new claim ${after} ms after session ${sessionId} had to end`);
     }
-    claims.push({ t: request.t, requestId, text: request.bodyText });
-    const recent = claims.filter((claim) => claim.t > request.t - CLAIM_WINDOW_MS);
+    claims.push({ t: request.t, requestId, text: request.bodyText, request });
+    // A claim that brought work is no loop for its own sake: only fruitless ones count.
+    const recent = claims.filter(
+      (claim) => claim.t > request.t - CLAIM_WINDOW_MS && !broughtWork(claim.request),
+    );
     if (recent.length > CLAIMS_IN_WINDOW) {
-      this.add('claim-hot-loop', request, `${recent.length} new claims in ${CLAIM_WINDOW_MS} ms`);
+      const detail = `${recent.length} new claims without work in ${CLAIM_WINDOW_MS} ms`;
+      this.add('claim-hot-loop', request, detail);
     }
   }
 
@@ -207,6 +214,11 @@ export class Violations {
 }
 
 type Add = (kind: ViolationKind, detail: string) => void;
+
+function broughtWork(claim: LoggedRequest): boolean {
+  const body = claim.answered?.body as { attempts?: unknown[] } | undefined;
+  return (body?.attempts?.length ?? 0) > 0;
+}
 
 function decodeURIComponentSafely(text: string): string {
   try {
