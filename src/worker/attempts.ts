@@ -101,7 +101,7 @@ export class Attempts {
     const now = this.#ctx.ports.clock.now();
     return this.#add({
       attempt,
-      state: reportedAttempt(attempt, report),
+      state: { ...reportedAttempt(attempt, report), followUp: record?.followUp ?? false },
       recorded: record !== undefined,
       leaseUntil: now,
       leaseMs: workerDefaults.unknownLeaseMs,

@@ -237,13 +237,9 @@ export class ClaimLoop {
     const { spool, clock } = this.#ctx.ports;
     try {
       await spool.recordClaim(fresh.map((held) => runningRecord(held, this.#ctx, clock.wall())));
-      this.#ctx.trouble('spool', undefined);
       return true;
     } catch (cause) {
-      this.#ctx.trouble(
-        'spool',
-        `the spool cannot be written (${cause instanceof Error ? cause.message : String(cause)})`,
-      );
+      this.#ctx.trouble('spool', cause instanceof Error ? cause.message : String(cause));
       for (const held of fresh) this.#attempts.feed(held, { kind: 'drain' });
       return false;
     }

@@ -135,6 +135,7 @@ export class PresenceLoop {
 
   #accepted(answer: PresenceAnswer): void {
     this.#ctx.project = answer.project;
+    this.#ctx.ports.spool.useProject(answer.project);
     this.#ctx.keyAccepted();
     this.#sendHandlers = answer.needHandlers;
     this.#everyMs = Math.min(Math.max(answer.presentAfterMs, 1_000), 10 * 60_000);

@@ -1,7 +1,9 @@
 import { lostAfterRestart } from '../core/attempt.ts';
-import { label } from './attempts.ts';
+import { four } from '../core/attempt-report.ts';
+import { label, type Named } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
 import type { RunAttempt } from './run-attempt.ts';
+import type { SpooledReport } from './spool.ts';
 
 /**
  * What an earlier process left: its handlers are ended and seen gone before anything is said, then every running
@@ -19,11 +21,11 @@ export async function recover(ctx: WorkerContext, run: RunAttempt): Promise<void
     );
   }
   for (const record of reports) {
-    run.reports.add(run.attempts.addReported(record, record.report, record));
+    run.reports.add(run.attempts.addReported(named(record), record.report, record));
   }
   await Promise.all(
     running.map(async (record) => {
-      const report = lostAfterRestart(record, record.begun ?? false);
+      const report = lostAfterRestart(record, record.begun);
       try {
         const written = await spool.writeReport(report, {
           type: record.type,
@@ -43,4 +45,8 @@ export async function recover(ctx: WorkerContext, run: RunAttempt): Promise<void
       }
     }),
   );
+}
+
+function named(record: SpooledReport): Named {
+  return { ...four(record.report), type: record.type, schemaVersion: record.schemaVersion };
 }

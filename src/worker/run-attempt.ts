@@ -80,7 +80,7 @@ export class RunAttempt {
           await this.#writeReport(held, effect.report);
           break;
         case 'forget':
-          await this.#forget(held);
+          if (!this.#ctx.stopped || held.record) await this.#forget(held);
           break;
         default:
           throw new Error(`effect '${effect.do}' is not one of the disk's`);
@@ -99,17 +99,27 @@ export class RunAttempt {
       );
   }
 
+  /** Kept in its file until it is set aside: a result is never dropped because a disk was full. */
   async #setAside(held: Held, as: 'stale' | 'refused'): Promise<void> {
+    const { clock, log, spool } = this.#ctx.ports;
     const { record } = held;
+    if (!record) return;
     delete held.record;
-    if (record)
-      await this.#tolerate(held, 'set the report aside', () =>
-        this.#ctx.ports.spool.setAside(
-          record,
-          as,
-          held.refusal ?? { note: 'the attempt was told to be stale' },
-        ),
-      );
+    const answer = held.refusal ?? { note: 'another report of the attempt was told STALE_ATTEMPT' };
+    for (let failures = 0; !this.#ctx.stopped; failures++) {
+      try {
+        await spool.setAside(record, as, answer);
+        return;
+      } catch (cause) {
+        if (failures === 0)
+          log.error(
+            'spool.trouble',
+            `The ${as} report of ${label(held)} could not be set aside: ${causeText(cause)} It is tried again.`,
+            { attemptId: held.attempt.attemptId },
+          );
+      }
+      await clock.sleep(workerDefaults.spoolRetryMs);
+    }
   }
 
   /** Trouble with the disk after the fact costs a repetition, never a result: it is told and work goes on. */
@@ -119,7 +129,7 @@ export class RunAttempt {
     } catch (cause) {
       this.#ctx.ports.log.error(
         'spool.trouble',
-        `Could not ${what} of ${label(held)}: ${cause instanceof Error ? cause.message : String(cause)}`,
+        `Could not ${what} of ${label(held)}: ${causeText(cause)}`,
         { attemptId: held.attempt.attemptId },
       );
     }
@@ -137,11 +147,10 @@ export class RunAttempt {
     for (let failures = 0; ; failures++) {
       try {
         held.record = await spool.writeReport(report, meta);
-        this.#ctx.trouble('spool', undefined);
         this.attempts.feed(held, { kind: 'report-written' });
         return;
       } catch (cause) {
-        const why = cause instanceof Error ? cause.message : String(cause);
+        const why = causeText(cause);
         this.#ctx.trouble('spool', `the spool cannot be written (${why})`);
         if (failures === 0)
           log.error(
@@ -302,4 +311,8 @@ const GATE_PAUSE_MAX_MS = 5_000;
 function shorter(a: number | undefined, b: number | null): number | undefined {
   if (a === undefined) return b ?? undefined;
   return b === null ? a : Math.min(a, b);
+}
+
+function causeText(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
 }

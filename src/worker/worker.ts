@@ -148,6 +148,11 @@ export class Worker {
     void this.#finish({ why: 'spool-lost', detail });
   }
 
+  /** The spool can take nothing (or, with `undefined`, can again): claiming pauses. See `SpoolOptions.onTrouble`. */
+  spoolTrouble(why: string | undefined): void {
+    this.#ctx.trouble('spool', why);
+  }
+
   status(): WorkerStatus {
     return workerStatus(this.#ctx, this.#run);
   }

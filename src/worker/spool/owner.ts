@@ -68,7 +68,7 @@ export function judgeOwner(
   if (owner.bootId && self.bootId && owner.bootId !== self.bootId) {
     // Another machine, or this one before its last boot. Twins of one name are told apart by the
     // lock: nobody who died with the last boot has touched it since.
-    const before = touchedAtMs === undefined || touchedAtMs < self.bootedAtMs;
+    const before = touchedAtMs === undefined || touchedAtMs <= self.bootedAtMs;
     return owner.hostName === self.hostName && before ? 'gone' : 'unknown';
   }
   // The same boot is the same machine, whatever its name is today.
