@@ -107,7 +107,9 @@ const FAILURE_CODE = /^[A-Z][A-Z0-9_]{0,99}$/;
 function smallDetails(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const made = toJson(details);
   if (!made.ok)
-    return { note: `The details were left out: ${made.issue.path} ${made.issue.message}.` };
+    return {
+      note: cutText(`The details were left out: ${made.issue.path} ${made.issue.message}.`, 1_024),
+    };
   const bytes = new TextEncoder().encode(JSON.stringify(made.value)).length;
   if (bytes <= bounds.detailsBytes) return made.value as Record<string, unknown>;
   return {
