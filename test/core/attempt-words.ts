@@ -69,7 +69,7 @@ export const events = {
 export type EventName = keyof typeof events;
 export const eventNames = Object.keys(events) as EventName[];
 
-export const after = (state: AttemptState, ...path: EventName[]): AttemptState =>
+export const having = (state: AttemptState, ...path: EventName[]): AttemptState =>
   path.reduce((at, name) => step(at, events[name])[0], state);
 
 export function reportInWords(report: TerminalReport): string {

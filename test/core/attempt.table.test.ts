@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type AttemptState, step } from '../../src/core/attempt.ts';
 import {
-  after,
   claimed,
   type EventName,
   effectInWords,
   eventNames,
   events,
+  having,
   type Kind,
 } from './attempt-words.ts';
 
@@ -70,7 +70,7 @@ const waiting = (kind: Kind, lease: string, slot: string): Row => ({
 });
 
 const asking: Row = {
-  at: after(claimed('start gate'), 'slot granted'),
+  at: having(claimed('start gate'), 'slot granted'),
   cells: {
     'gate accepted': 'running: start-handler',
     'gate: lease expired': 'claimed: ask start after renewal',
@@ -90,7 +90,7 @@ const asking: Row = {
 };
 const askingAfter = (path: EventName[], cells: Row['cells']): Row => ({
   ...asking,
-  at: after(asking.at, ...path),
+  at: having(asking.at, ...path),
   cells: { ...asking.cells, ...cells },
 });
 
@@ -172,7 +172,7 @@ const running = (at: AttemptState, begun: boolean, cells: Row['cells']): Row => 
 const goesOn = { 'lease ran out': 'running:' };
 const pastGate = { ...goesOn, 'never began': 'ending: write fail HOST_FAILED' };
 const run = (kind: Kind, ...path: EventName[]) =>
-  after(
+  having(
     claimed(kind),
     'slot granted',
     ...(kind === 'start gate' ? (['gate accepted'] as const) : []),
@@ -254,7 +254,7 @@ const runningRows: Record<string, Row> = {
   'effect asked': effectAsked,
   'effect asked again after an expired lease': {
     ...effectAsked,
-    at: after(effectAsked.at, 'gate: lease expired'),
+    at: having(effectAsked.at, 'gate: lease expired'),
     cells: { ...effectAsked.cells, 'gate: lease expired': 'running: refuse-gate' },
   },
   'effect gate open': running(
@@ -348,32 +348,32 @@ const endingRows: Record<string, Row> = {
     'answered: done': 'lost: free-slot, forget',
   }),
   'a cancel being written, never started': ending(
-    after(claimed('pure'), 'cancel'),
+    having(claimed('pure'), 'cancel'),
     'cancelled',
     false,
   ),
   'what follows a refusal being written': ending(
-    after(complete, 'written', 'answered: refused, more follows'),
+    having(complete, 'written', 'answered: refused, more follows'),
     'fail RESULT_REFUSED',
     false,
   ),
   'what follows a refusal of a report sent directly': ending(
-    after(complete, 'not written', 'answered: refused, more follows'),
+    having(complete, 'not written', 'answered: refused, more follows'),
     'fail RESULT_REFUSED',
     true,
   ),
-  'a result being written, then stale': ending(after(complete, 'stale'), 'complete', true, unsent),
+  'a result being written, then stale': ending(having(complete, 'stale'), 'complete', true, unsent),
   'a result being written, then its gate is stale': ending(
-    after(run('effect gate', 'begun', 'effect requested', 'returned'), 'gate: stale'),
+    having(run('effect gate', 'begun', 'effect requested', 'returned'), 'gate: stale'),
     'complete',
     true,
     unsent,
   ),
-  'a result on disk': spooled(after(complete, 'written'), 'acknowledged'),
-  'a loss on disk': spooled(after(lost, 'written'), 'lost'),
-  'a release': spooled(after(claimed('pure'), 'drain'), 'released'),
+  'a result on disk': spooled(having(complete, 'written'), 'acknowledged'),
+  'a loss on disk': spooled(having(lost, 'written'), 'lost'),
+  'a release': spooled(having(claimed('pure'), 'drain'), 'released'),
   'what follows a refusal on disk': spooled(
-    after(complete, 'written', 'answered: refused, more follows', 'written'),
+    having(complete, 'written', 'answered: refused, more follows', 'written'),
     'acknowledged',
   ),
 };
@@ -386,11 +386,11 @@ const over = (at: AttemptState): Row => ({
   ignored: { 'it is over: answers and signals may come late': eventNames },
 });
 const overRows: Record<string, Row> = {
-  acknowledged: over(after(complete, 'written', 'answered: done')),
-  lost: over(after(lost, 'written', 'answered: done')),
-  released: over(after(claimed('pure'), 'drain', 'answered: done')),
-  stale: over(after(claimed('pure'), 'stale')),
-  refused: over(after(complete, 'written', 'answered: refused')),
+  acknowledged: over(having(complete, 'written', 'answered: done')),
+  lost: over(having(lost, 'written', 'answered: done')),
+  released: over(having(claimed('pure'), 'drain', 'answered: done')),
+  stale: over(having(claimed('pure'), 'stale')),
+  refused: over(having(complete, 'written', 'answered: refused')),
 };
 
 const table = { ...claimedRows, ...runningRows, ...endingRows, ...overRows };
