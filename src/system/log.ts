@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty';
 import { pino } from 'pino';
 import type { Log, LogFields, LogLevel } from '../ports/log.ts';
-import { LineWriter } from './line-writer.ts';
+import { lineWriter } from './line-writer.ts';
 import { redact, redactText } from './redact.ts';
 import { textLine } from './text-line.ts';
 
@@ -30,7 +30,7 @@ export function systemLog(options: SystemLogOptions = {}): SystemLog {
   const toLine = (json: string) =>
     format === 'json' ? json : textLine(JSON.parse(json) as Record<string, unknown>, colour);
 
-  const writer = new LineWriter(fd, (lines) => {
+  const writer = lineWriter(fd, (lines) => {
     const record = {
       level: 'warn',
       time: new Date().toISOString(),

@@ -1,0 +1,127 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemDisk } from '../../src/system/disk.ts';
+import { whileBusy } from '../../src/system/while-busy.ts';
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'interlock-disk-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const onUnix = process.platform !== 'win32';
+const mode = async (path: string) => (await stat(path)).mode & 0o777;
+
+describe('the real disk', () => {
+  it.skipIf(!onUnix)('makes files for the owner alone in folders for the owner alone', async () => {
+    const disk = systemDisk();
+    await disk.makeFolder(join(folder, 'a', 'b'));
+    await disk.writeFile(join(folder, 'a', 'b', 'written'), '1');
+    await disk.appendFile(join(folder, 'a', 'b', 'appended'), '1');
+    expect(await mode(join(folder, 'a'))).toBe(0o700);
+    expect(await mode(join(folder, 'a', 'b'))).toBe(0o700);
+    expect(await mode(join(folder, 'a', 'b', 'written'))).toBe(0o600);
+    expect(await mode(join(folder, 'a', 'b', 'appended'))).toBe(0o600);
+  });
+
+  it('leaves the old file and no temporary when the rename fails (F34)', async () => {
+    await mkdir(join(folder, 'target'));
+    await expect(systemDisk().writeFile(join(folder, 'target'), 'new')).rejects.toMatchObject({
+      code: expect.stringMatching(/^E/),
+    });
+    expect(await readdir(folder)).toEqual(['target']);
+  });
+
+  it('replaces a file that others hold open for reading, 500 times; they read the old one to its end (F34)', async () => {
+    const disk = systemDisk();
+    const file = join(folder, 'target');
+    await writeFile(file, 'version 0');
+    for (let i = 1; i <= 500; i++) {
+      const reader = await open(file, 'r');
+      await disk.writeFile(file, `version ${i}`);
+      expect(await readFile(file, 'utf8')).toBe(`version ${i}`);
+      if (onUnix) expect(String(await reader.readFile())).toBe(`version ${i - 1}`);
+      await reader.close();
+    }
+    expect(await readdir(folder)).toEqual(['target']);
+  });
+
+  it.skipIf(!existsSync('/dev/shm'))(
+    'writes where the target is a link to another file system: beside the file itself, never across (F34)',
+    async () => {
+      const elsewhere = await mkdtemp('/dev/shm/interlock-disk-');
+      try {
+        const { symlink } = await import('node:fs/promises');
+        await writeFile(join(elsewhere, 'file'), 'old');
+        await symlink(join(elsewhere, 'file'), join(folder, 'link'));
+        await systemDisk().writeFile(join(folder, 'link'), 'new');
+        expect(await readFile(join(elsewhere, 'file'), 'utf8')).toBe('new');
+        expect(await readdir(elsewhere)).toEqual(['file']);
+        await expect(
+          systemDisk().rename(join(elsewhere, 'file'), join(folder, 'moved')),
+        ).rejects.toMatchObject({ code: 'EXDEV' });
+        expect(await readFile(join(elsewhere, 'file'), 'utf8')).toBe('new');
+      } finally {
+        await rm(elsewhere, { recursive: true });
+      }
+    },
+  );
+
+  it.skipIf(process.platform !== 'linux')(
+    'rejects a write that only fits in part, and keeps the old file whole',
+    async () => {
+      // A limit on the size of files makes the system take a part of a write, as a full disk does.
+      const script = `
+        import { systemDisk } from ${JSON.stringify(join(import.meta.dirname, '../../src/system/disk.ts'))};
+        import { readdirSync, readFileSync } from 'node:fs';
+        process.on('SIGXFSZ', () => {});
+        const disk = systemDisk();
+        await disk.writeFile('a', 'old');
+        const code = await disk.writeFile('a', 'x'.repeat(300_000)).then(() => 'none', (e) => e.code);
+        console.log(code, readFileSync('a', 'utf8'), readdirSync('.').join());
+      `;
+      const run = spawnSync(
+        '/bin/sh',
+        ['-c', 'ulimit -f 200; exec "$0" --input-type=module -e "$1"', process.execPath, script],
+        { cwd: folder, encoding: 'utf8' },
+      );
+      expect(run.stderr).toBe('');
+      expect(run.stdout.trim()).toBe('EFBIG old a');
+    },
+  );
+});
+
+describe('while a file is busy on Windows (F34)', () => {
+  const failing = (times: number, code: string) => {
+    let calls = 0;
+    return {
+      work: async () => {
+        if (++calls <= times) throw Object.assign(new Error(code), { code });
+        return calls;
+      },
+      calls: () => calls,
+    };
+  };
+
+  it.each(['EPERM', 'EACCES', 'EBUSY'])('tries again on %s until it works', async (code) => {
+    expect(await whileBusy('win32', failing(3, code).work)).toBe(4);
+  });
+
+  it('gives up after its bound with the system’s error', async () => {
+    const always = failing(1_000, 'EPERM');
+    await expect(whileBusy('win32', always.work)).rejects.toMatchObject({ code: 'EPERM' });
+    expect(always.calls()).toBe(14);
+  });
+
+  it('takes other errors, and any error elsewhere, at their word', async () => {
+    const full = failing(1, 'ENOSPC');
+    await expect(whileBusy('win32', full.work)).rejects.toMatchObject({ code: 'ENOSPC' });
+    const linux = failing(1, 'EPERM');
+    await expect(whileBusy('linux', linux.work)).rejects.toMatchObject({ code: 'EPERM' });
+    expect(full.calls() + linux.calls()).toBe(2);
+  });
+});
