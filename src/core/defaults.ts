@@ -34,7 +34,29 @@ export const controlPlaneDefaults = {
   streamReauthoriseMs: MINUTE,
   /** Kept per task; older lines go first. */
   logLinesPerTask: 10_000,
+  logCharsPerTask: 4_194_304,
+  /** A worker that was woken a moment ago is told of what came meanwhile in one hint; it claims every 200 ms at most. */
+  wakeGapMs: 50,
+  /** A worker's signs of life are written down this often: far finer than `offlineAfterMs`, far coarser than claims. */
+  touchGapMs: 5 * SECOND,
+  /** What is known of workers, for `waitingFor`, is read again after this. */
+  workerFactsMs: 250,
+  forgetEveryMs: 10 * MINUTE,
   shutdownMs: 5 * SECOND,
+} as const;
+
+/** The control plane's socket. */
+export const serverDefaults = {
+  /** Senders of a head or a whole request that take longer hold a connection for nothing. */
+  headersMs: 10 * SECOND,
+  requestMs: 30 * SECOND,
+  checkEveryMs: 2 * SECOND,
+  /** Longer than clients and common proxies keep idle connections, so that they close first (no lost race). */
+  keepAliveMs: 75 * SECOND,
+  headerBytes: 16_384,
+  connections: 10_000,
+  /** No byte in or out, streams are pinged every 15 s: the peer is gone. */
+  silenceMs: 2 * MINUTE,
 } as const;
 
 /** The worker's loops. */
@@ -174,6 +196,8 @@ export const hostDefaults = {
   stderrToldChars: 1_500,
   /** A kill by the kernel for want of memory is told from a plain SIGKILL by a counter that rose within this. */
   outOfMemoryWindowMs: 2 * SECOND,
+  /** A host whose channel has closed mostly has ended; if it goes on for this long, it is killed. */
+  closedChannelMs: SECOND,
   /** After a kill, how often it is looked whether the processes are gone: from the first to the last. */
   goneLookMs: { first: 1, last: 250 },
   /** A process that is not gone so long after SIGKILL hangs in the kernel: it is told in the log. */

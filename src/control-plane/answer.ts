@@ -1,0 +1,79 @@
+import { makeProblem, type ProblemCode } from '../contract/problems.ts';
+
+/** What a route gives back. Texts are finished JSON: large values are never parsed to be sent. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string | ReadableStream<Uint8Array>;
+  readonly type: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+export const JSON_TYPE = 'application/json';
+export const PROBLEM_TYPE = 'application/problem+json';
+
+export function answer(
+  value: unknown,
+  status = 200,
+  headers?: Readonly<Record<string, string>>,
+): Answer {
+  return answerText(JSON.stringify(value), status, headers);
+}
+
+/** @param text JSON. */
+export function answerText(
+  text: string,
+  status = 200,
+  headers?: Readonly<Record<string, string>>,
+): Answer {
+  return { status, body: text, type: JSON_TYPE, headers };
+}
+
+/** A refusal as a value; the request id is put in where it leaves. */
+export interface Refusal {
+  readonly refused: true;
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly more?: Readonly<Record<string, unknown>> | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Where it is not the one of the code (405). */
+  readonly status?: number | undefined;
+}
+
+export function refusal(
+  code: ProblemCode,
+  detail: string,
+  more?: Readonly<Record<string, unknown>>,
+  headers?: Readonly<Record<string, string>>,
+): Refusal {
+  return { refused: true, code, detail, more, headers };
+}
+
+export function isRefusal(value: unknown): value is Refusal {
+  return typeof value === 'object' && value !== null && 'refused' in value;
+}
+
+export function problemAnswer(from: Refusal, requestId: string): Answer {
+  const problem = makeProblem(from.code, from.detail, { ...from.more, requestId });
+  const status = from.status ?? problem.status;
+  return {
+    status,
+    body: JSON.stringify({ ...problem, status }),
+    type: PROBLEM_TYPE,
+    headers: from.headers,
+  };
+}
+
+/** `{…}` with further members whose values are JSON texts. */
+export function withRaw(value: object, raw: Readonly<Record<string, string | undefined>>): string {
+  let text = JSON.stringify(value);
+  for (const [name, json] of Object.entries(raw)) {
+    if (json === undefined) continue;
+    text = `${text.slice(0, -1)}${text === '{}' ? '' : ','}${JSON.stringify(name)}:${json}}`;
+  }
+  return text;
+}
+
+/** `[{status, body}, …]` of answers, as batch calls give them. */
+export function itemsText(answers: readonly Answer[]): string {
+  return `[${answers.map(({ status, body }) => `{"status":${status},"body":${body as string}}`).join(',')}]`;
+}

@@ -1,0 +1,88 @@
+import { limits as wireLimits } from '../contract/limits.ts';
+import { controlPlaneDefaults } from '../core/defaults.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import type { Random } from '../ports/random.ts';
+import type { Store } from '../ports/store.ts';
+import { Hub } from './hub.ts';
+import { mount } from './mount.ts';
+import { PingLoop } from './ping-loop.ts';
+import { operationsRoutes } from './routes/operations.ts';
+import { operatorRoutes } from './routes/operator.ts';
+import { producerRoutes } from './routes/producer.ts';
+import { serviceRoutes } from './routes/service.ts';
+import { workerRoutes } from './routes/worker.ts';
+import type { Limits, Services, Timing } from './services.ts';
+import { SweepLoop } from './sweep-loop.ts';
+import { WorkerFactsCache } from './worker-facts.ts';
+
+export interface AppOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** At least 32 unpredictable bytes: signs lease tokens. The same after a restart, else running attempts are stale. */
+  readonly secret: Uint8Array;
+  /** Default: the contract's. */
+  readonly limits?: Partial<Limits>;
+  /** Default: `controlPlaneDefaults`. */
+  readonly timing?: Partial<Timing>;
+  /** Of the product, for the OpenAPI document. */
+  readonly version?: string;
+}
+
+export interface App {
+  /** Answers a request. Never rejects. */
+  fetch(request: Request): Promise<Response>;
+  /** Gives open attempts a whole lease and starts the loops. Twice is fine. */
+  start(): Promise<void>;
+  /** Ends streams, waits and loops; requests under way are still answered. Twice is fine. The store stays open. */
+  stop(): Promise<void>;
+}
+
+/** The control plane as a function from request to response, without sockets. */
+export function createApp(options: AppOptions): App {
+  const { store, clock } = options;
+  const timing: Timing = { ...controlPlaneDefaults, ...options.timing };
+  const hub = new Hub({ clock, wakeGapMs: timing.wakeGapMs });
+  const facts = new WorkerFactsCache({
+    store,
+    clock,
+    offlineAfterMs: timing.offlineAfterMs,
+    keptMs: timing.workerFactsMs,
+  });
+  const services: Services = {
+    store,
+    clock,
+    random: options.random,
+    log: options.log,
+    limits: { ...wireLimits, ...options.limits },
+    secret: options.secret,
+    timing,
+    hub,
+    facts,
+  };
+  const answerTo = mount(services, {
+    open: serviceRoutes(options.version ?? '0'),
+    keyed: { ...producerRoutes, ...operatorRoutes, ...workerRoutes, ...operationsRoutes },
+  });
+  const sweep = new SweepLoop(services);
+  const ping = new PingLoop(services);
+  const end = store.subscribe((notes) => {
+    facts.take(notes);
+    hub.take(notes);
+  });
+
+  return {
+    fetch: async (request) => answerTo(request),
+    async start() {
+      await sweep.start();
+      ping.start();
+    },
+    async stop() {
+      hub.stop();
+      await Promise.all([sweep.stop(), ping.stop()]);
+      end();
+    },
+  };
+}

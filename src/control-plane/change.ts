@@ -1,0 +1,83 @@
+import type { AttemptState, Change, NewEvent, TaskState } from '../core/task.ts';
+import { dueAtMs } from '../core/task-sweep.ts';
+import type { AttemptRow, TaskFacts, TaskRow, Transaction } from '../ports/store.ts';
+
+/** What the machine decided becomes rows, journal entries and notes; the only place where it does. */
+
+/** Keeps a change of a task. @returns the row as it is now. */
+export async function keepChange(
+  tx: Transaction,
+  row: TaskRow,
+  attemptRow: AttemptRow | undefined,
+  change: Change,
+): Promise<TaskRow> {
+  const attempt = change.attempt ?? attemptRow?.attempt;
+  if (change.attempt) {
+    if (attemptRow) await tx.saveAttempt(attemptRow, change.attempt);
+    else await tx.insertAttempt(row, change.attempt);
+  }
+  if (!change.task) return row;
+  if (change.task === row.task) {
+    // A renewal: nothing of the task itself has changed.
+    await tx.saveDue(row, dueAtMs(row.task, attempt));
+    return row;
+  }
+  const task = numbered(row.task, change);
+  const kept = await tx.saveTask(row, task, taskFacts(task, attempt));
+  await tx.addEvents(row.ref, row.task.seq + 1, change.events);
+  announce(tx, row.task, task, attempt, change.events);
+  return kept;
+}
+
+/** The journal has no gaps: the task's `seq` grows by the entries of the change. */
+function numbered(before: TaskState, change: Change): TaskState {
+  const task = change.task as TaskState;
+  return change.events.length === 0 ? task : { ...task, seq: before.seq + change.events.length };
+}
+
+export function taskFacts(task: TaskState, attempt: AttemptState | undefined): TaskFacts {
+  return { dueAtMs: dueAtMs(task, attempt), attention: needsAttention(task) };
+}
+
+/** A person has to say what became of it. */
+function needsAttention(task: TaskState): boolean {
+  if (task.status === 'outcome-unknown') return true;
+  return (
+    task.lateReport !== undefined &&
+    (task.status === 'failed' || task.status === 'queued' || task.status === 'expired')
+  );
+}
+
+function announce(
+  tx: Transaction,
+  before: TaskState | undefined,
+  task: TaskState,
+  attempt: AttemptState | undefined,
+  events: readonly NewEvent[],
+): void {
+  const { project, pool, type, schemaVersion } = task;
+  if (events.length > 0)
+    tx.announce({ kind: 'task', project, taskId: task.id, seq: task.seq, status: task.status });
+  // One that becomes available later is announced when its time has come.
+  if (task.status === 'queued' && before?.status !== 'queued' && task.availableAtMs <= tx.nowMs)
+    tx.announce({ kind: 'available', project, pool, type, schemaVersion });
+  if (task.cancelRequested && !before?.cancelRequested && task.status === 'running' && attempt)
+    tx.announce({ kind: 'cancel', project, workerId: attempt.workerId, attemptId: attempt.id });
+}
+
+/** Keeps a new task. */
+export async function keepNewTask(
+  tx: Transaction,
+  made: { readonly task: TaskState; readonly events: readonly NewEvent[] },
+  facts: {
+    readonly rank: number;
+    readonly inputJson: string;
+    readonly requestHash?: string | undefined;
+  },
+): Promise<TaskRow> {
+  const task = { ...made.task, seq: made.events.length };
+  const row = await tx.insertTask(task, { ...taskFacts(task, undefined), ...facts });
+  await tx.addEvents(row.ref, 1, made.events);
+  announce(tx, undefined, task, undefined, made.events);
+  return row;
+}

@@ -1,0 +1,187 @@
+import { makeId } from '../contract/ids.ts';
+import type { ClaimRequest, Want } from '../contract/worker-calls.ts';
+import type { AttemptState } from '../core/task.ts';
+import { type Change, isCurrent, type TaskState, wantsStop } from '../core/task.ts';
+import { claimTask, leaseLength } from '../core/task-claim.ts';
+import { renewal } from '../core/task-report-alive.ts';
+import type { KeyRow, TaskRow, Transaction, WorkerRow } from '../ports/store.ts';
+import { isRefusal, type Refusal, withRaw } from './answer.ts';
+import { keepChange } from './change.ts';
+import { leaseToken } from './lease-token.ts';
+import type { Services } from './services.ts';
+import { enterSession } from './sessions.ts';
+
+export interface Granted {
+  /** JSON texts of attempts. */
+  readonly attempts: readonly string[];
+  readonly drain: boolean;
+  readonly nowMs: number;
+}
+
+/** Gives a worker what it may run, in one transaction. */
+export async function claim(
+  services: Services,
+  key: KeyRow,
+  request: ClaimRequest,
+): Promise<Granted | Refusal> {
+  return services.store.write(async (tx) => {
+    const entered = await enterSession(tx, key, request, services.timing);
+    if (isRefusal(entered)) return entered;
+    const { project } = key;
+    const { workerId, sessionId, requestId } = request;
+    const worker = await signOfLife(tx, services, entered.worker, entered.changed, request);
+    const drain = worker.drainSessionId === sessionId;
+    const name = { project, workerId, sessionId, requestId };
+    const before = await tx.claimed(name);
+    if (before)
+      return { attempts: await again(tx, services, project, before), drain, nowMs: tx.nowMs };
+    for (const spot of await tx.makeAvailable(services.timing.sweepBatch))
+      tx.announce({ kind: 'available', ...spot });
+    const granted = drain ? [] : await grant(tx, services, project, request);
+    await tx.addClaim(
+      name,
+      granted.map(({ id }) => id),
+    );
+    return { attempts: granted.map(({ text }) => text), drain, nowMs: tx.nowMs };
+  });
+}
+
+/** A claim counts as presence; it is written down only now and then. */
+async function signOfLife(
+  tx: Transaction,
+  { timing }: Services,
+  worker: WorkerRow,
+  changed: boolean,
+  request: ClaimRequest,
+): Promise<WorkerRow> {
+  const fresh = tx.nowMs - worker.lastSeenMs < timing.touchGapMs;
+  const back = worker.present?.state === 'offline';
+  if (!changed && fresh && worker.present && !back) return worker;
+  const present = worker.present ?? {
+    atMs: tx.nowMs,
+    state: 'ready' as const,
+    slots: { max: request.max, busy: 0 },
+    pools: request.pools,
+    versions: {},
+    openAttempts: 0,
+  };
+  const seen: WorkerRow = {
+    ...worker,
+    lastSeenMs: tx.nowMs,
+    present: back ? { ...present, state: 'ready' } : present,
+  };
+  await tx.saveWorker(seen);
+  if (!worker.present) {
+    const handlers = request.want.map(({ slots: _, ...handler }) => handler);
+    await tx.saveHandlers(worker.project, worker.workerId, handlers);
+  }
+  tx.announce({ kind: 'worker', project: worker.project, workerId: worker.workerId });
+  return seen;
+}
+
+/** The same request again: what is still alive of it, leases renewed as of now, never new work. */
+async function again(
+  tx: Transaction,
+  services: Services,
+  project: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  const alive: string[] = [];
+  for (const id of ids) {
+    const found = await tx.attempt(project, id);
+    if (!found || !isCurrent(found.row.task, found.attempt.attempt)) continue;
+    const change: Change = renewal(tx.nowMs, found.row.task, found.attempt.attempt);
+    if (!change.verdict.ok || !change.attempt) continue;
+    await keepChange(tx, found.row, found.attempt, change);
+    const payloads = await payloadsOf(tx, found.row);
+    alive.push(attemptText(tx.nowMs, services, found.row.task, change.attempt, payloads));
+  }
+  return alive;
+}
+
+async function grant(
+  tx: Transaction,
+  services: Services,
+  project: string,
+  request: ClaimRequest,
+): Promise<{ id: string; text: string }[]> {
+  const { limits, random } = services;
+  const wanted = new Map<string, Want>();
+  for (const want of request.want) {
+    const name = `${want.type}@${want.schemaVersion}`;
+    if (!wanted.has(name)) wanted.set(name, want);
+  }
+  const rows = await tx.claimable({
+    project,
+    pools: [...new Set(request.pools)],
+    want: [...wanted.values()],
+    max: request.max,
+  });
+  const granted: { id: string; text: string }[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const { task } = row;
+    const want = wanted.get(`${task.type}@${task.schemaVersion}`) as Want;
+    const change = claimTask(tx.nowMs, task, {
+      attemptId: makeId('att', tx.nowMs, random.bytes(10)),
+      workerId: request.workerId,
+      sessionId: request.sessionId,
+      effectSafety: want.effectSafety,
+      effectGate: want.effectGate,
+      leaseMs: leaseLength(task.policy.leaseMs, request.leaseMs, limits.leaseMs),
+    });
+    if (!change.attempt || !change.task) continue;
+    const payloads = await payloadsOf(tx, row);
+    const text = attemptText(tx.nowMs, services, change.task, change.attempt, payloads);
+    bytes += Buffer.byteLength(text) + 1;
+    // What does not fit stays in the queue, in its place; one always fits.
+    if (granted.length > 0 && bytes > limits.batchBytes) break;
+    await keepChange(tx, row, undefined, change);
+    granted.push({ id: change.attempt.id, text });
+  }
+  return granted;
+}
+
+interface Payloads {
+  readonly input: string | undefined;
+  readonly checkpoint: string | undefined;
+}
+
+async function payloadsOf(tx: Transaction, row: TaskRow): Promise<Payloads> {
+  return {
+    input: await tx.payload(row.ref, 'input'),
+    // Only an attempt can have left one.
+    checkpoint: row.task.fence === 0 ? undefined : await tx.payload(row.ref, 'checkpoint'),
+  };
+}
+
+function attemptText(
+  nowMs: number,
+  { secret, store }: Services,
+  task: TaskState,
+  attempt: AttemptState,
+  { input, checkpoint }: Payloads,
+): string {
+  const holder = { project: attempt.project, attemptId: attempt.id, fence: attempt.fence };
+  return withRaw(
+    {
+      taskId: task.id,
+      attemptId: attempt.id,
+      fence: attempt.fence,
+      leaseToken: leaseToken(secret, store.epoch, holder),
+      leaseMs: attempt.leaseMs,
+      attempt: attempt.number,
+      type: task.type,
+      schemaVersion: task.schemaVersion,
+      effectKey: task.effectKey,
+      effectSafety: attempt.effectSafety,
+      effectGate: attempt.effectGate,
+      pool: task.pool,
+      labels: task.labels,
+      policy: task.policy,
+      traceparent: task.traceparent,
+      cancelRequested: wantsStop(nowMs, task),
+    },
+    { input, checkpoint },
+  );
+}

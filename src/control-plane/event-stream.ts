@@ -1,0 +1,54 @@
+/** One stream of server-sent events to one reader. A reader that takes nothing is cut at a bound. */
+export class EventStream {
+  readonly body: ReadableStream<Uint8Array>;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  readonly #onEnd: () => void;
+
+  /** @param onEnd called once, whoever ends it. */
+  constructor(bufferBytes: number, onEnd: () => void) {
+    this.#onEnd = onEnd;
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        cancel: () => this.#ended(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: bufferBytes }),
+    );
+  }
+
+  get open(): boolean {
+    return this.#controller !== undefined;
+  }
+
+  /** Sends an event; `false` where the stream is no more. */
+  send(event: string, data: unknown): boolean {
+    const controller = this.#controller;
+    if (controller === undefined) return false;
+    if ((controller.desiredSize ?? 0) <= 0) {
+      // The reader is too slow: it comes back and reads the truth again.
+      this.#ended();
+      controller.error(new Error('The reader of this stream took nothing for too long.'));
+      return false;
+    }
+    controller.enqueue(encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
+    return true;
+  }
+
+  /** Twice is fine. */
+  close(): void {
+    const controller = this.#controller;
+    if (controller === undefined) return;
+    this.#ended();
+    controller.close();
+  }
+
+  #ended(): void {
+    if (this.#controller === undefined) return;
+    this.#controller = undefined;
+    this.#onEnd();
+  }
+}
+
+const encoder = new TextEncoder();

@@ -1,0 +1,41 @@
+import { TaskError } from '../contract/errors.ts';
+import { type Answer, isRefusal, problemAnswer, type Refusal, refusal } from './answer.ts';
+import type { KeyedCall } from './call.ts';
+import type { Services } from './services.ts';
+
+/** A throw becomes an answer: what went wrong inside goes to the log only, found by the request id. */
+export function failure(
+  { log }: Pick<Services, 'log'>,
+  requestId: string,
+  what: string,
+  error: unknown,
+): Refusal {
+  if (error instanceof TaskError && error.code === 'UNAVAILABLE') {
+    log.warn('request.unavailable', `${what} could not be answered: ${error.message}`, {
+      requestId,
+      error,
+    });
+    return refusal(
+      'UNAVAILABLE',
+      'The control plane cannot keep anything now; nothing of this call was kept.',
+      { retryAfterMs: 1_000 },
+      { 'Retry-After': '1' },
+    );
+  }
+  log.error('request.failed', `${what} failed.`, { requestId, error });
+  return refusal('INTERNAL', `${what} failed inside the control plane.`);
+}
+
+/** An item of a batch is answered for itself, whatever becomes of it. */
+export async function itemAnswer(
+  { services, requestId, operation }: KeyedCall,
+  work: () => Promise<Answer | Refusal>,
+): Promise<Answer> {
+  let done: Answer | Refusal;
+  try {
+    done = await work();
+  } catch (error) {
+    done = failure(services, requestId, `An item of ${operation.method} ${operation.path}`, error);
+  }
+  return isRefusal(done) ? problemAnswer(done, requestId) : done;
+}

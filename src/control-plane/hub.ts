@@ -1,0 +1,210 @@
+import { typeKey } from '../contract/type-key.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
+import type { Note, Spot } from '../ports/store.ts';
+import type { EventStream } from './event-stream.ts';
+import { chooseSleepers, type Interest, wants } from './wake.ts';
+
+/** A reader of hints. Its key and (of a worker) its session are looked at again from time to time. */
+export interface Listener {
+  readonly project: string;
+  readonly keyId: string;
+  readonly stream: EventStream;
+  /** By the clock's `now`. */
+  authorisedAt: number;
+}
+
+export interface WorkerListener extends Listener {
+  readonly workerId: string;
+  readonly sessionId: string;
+  interest: Interest | undefined;
+}
+
+/** Types that a worker is still to be woken for, and when it was woken last. */
+interface Pending {
+  readonly types: Set<string>;
+  wokenAt: number;
+  timer: Timer | undefined;
+}
+
+/**
+ * Who listens on this node: workers for work, producers for news, long polls for one task. It turns notes of
+ * the store into hints; what it loses costs a polling interval.
+ */
+export class Hub {
+  readonly #clock: Clock;
+  readonly #wakeGapMs: number;
+  readonly #workers = new Set<WorkerListener>();
+  readonly #byWorker = new Map<string, Set<WorkerListener>>();
+  readonly #producers = new Set<Listener>();
+  readonly #waiters = new Map<string, Set<() => void>>();
+  readonly #pending = new Map<WorkerListener, Pending>();
+  #turn = 0;
+  #stopped = false;
+
+  constructor(options: { readonly clock: Clock; readonly wakeGapMs: number }) {
+    this.#clock = options.clock;
+    this.#wakeGapMs = options.wakeGapMs;
+  }
+
+  get listeners(): readonly (Listener | WorkerListener)[] {
+    return [...this.#workers, ...this.#producers];
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** Hints that are made but not sent yet. */
+  get debt(): number {
+    let debt = 0;
+    for (const { types } of this.#pending.values()) debt += types.size > 0 ? 1 : 0;
+    return debt;
+  }
+
+  addWorker(listener: WorkerListener): void {
+    // A session has one stream: a new one takes the place of one that it has lost sight of.
+    for (const other of this.#workersOf(listener.project, listener.workerId))
+      if (other.sessionId === listener.sessionId) other.stream.close();
+    this.#workers.add(listener);
+    const name = workerName(listener.project, listener.workerId);
+    const same = this.#byWorker.get(name) ?? new Set();
+    this.#byWorker.set(name, same.add(listener));
+  }
+
+  addProducer(listener: Listener): void {
+    this.#producers.add(listener);
+  }
+
+  removeProducer(listener: Listener): void {
+    this.#producers.delete(listener);
+  }
+
+  removeWorker(listener: WorkerListener): void {
+    this.#workers.delete(listener);
+    const name = workerName(listener.project, listener.workerId);
+    const same = this.#byWorker.get(name);
+    same?.delete(listener);
+    if (same?.size === 0) this.#byWorker.delete(name);
+    this.#pending.get(listener)?.timer?.cancel();
+    this.#pending.delete(listener);
+  }
+
+  /** What a worker has just shown by its claim or presence. */
+  learn(project: string, workerId: string, interest: Partial<Interest>): void {
+    for (const listener of this.#workersOf(project, workerId)) {
+      listener.interest = {
+        pools: new Set(),
+        types: new Set(),
+        freeSlots: 0,
+        draining: false,
+        ...listener.interest,
+        ...interest,
+      };
+    }
+  }
+
+  /** Resolves `true` at news of the task, `false` after `ms`, at the end of the reader or of this hub. */
+  news(taskId: string, ms: number, signal: AbortSignal): Promise<boolean> {
+    if (this.#stopped || signal.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const waiters = this.#waiters.get(taskId) ?? new Set();
+      this.#waiters.set(taskId, waiters);
+      const end = (came: boolean) => {
+        waiters.delete(wake);
+        if (waiters.size === 0) this.#waiters.delete(taskId);
+        timer.cancel();
+        signal.removeEventListener('abort', gone);
+        resolve(came);
+      };
+      const wake = () => end(!this.#stopped);
+      const gone = () => end(false);
+      const timer = this.#clock.timer(ms, gone);
+      waiters.add(wake);
+      signal.addEventListener('abort', gone, { once: true });
+    });
+  }
+
+  /** Notes of one commit. */
+  take(notes: readonly Note[]): void {
+    const available = new Map<string, { readonly spot: Spot; tasks: number }>();
+    for (const note of notes) {
+      switch (note.kind) {
+        case 'available': {
+          const name = JSON.stringify([note.project, note.pool, note.type, note.schemaVersion]);
+          const group = available.get(name) ?? { spot: note, tasks: 0 };
+          group.tasks++;
+          available.set(name, group);
+          break;
+        }
+        case 'task':
+          this.#tellProducers(note);
+          for (const wake of this.#waiters.get(note.taskId) ?? []) wake();
+          break;
+        case 'cancel':
+          for (const { stream } of this.#workersOf(note.project, note.workerId))
+            stream.send('cancel', { attemptId: note.attemptId });
+          break;
+        case 'drain':
+          for (const { stream } of this.#workersOf(note.project, note.workerId))
+            stream.send('drain', {});
+          break;
+        case 'session':
+          for (const other of this.#workersOf(note.project, note.workerId))
+            if (other.sessionId !== note.sessionId) other.stream.close();
+          break;
+        default:
+          break;
+      }
+    }
+    for (const { spot, tasks } of available.values()) this.#wake(spot, tasks);
+  }
+
+  /** Ends every stream and every wait. Twice is fine. */
+  stop(): void {
+    this.#stopped = true;
+    for (const { stream } of this.listeners) stream.close();
+    for (const waiters of [...this.#waiters.values()]) for (const wake of [...waiters]) wake();
+  }
+
+  #workersOf(project: string, workerId: string): WorkerListener[] {
+    return [...(this.#byWorker.get(workerName(project, workerId)) ?? [])];
+  }
+
+  #tellProducers({ project, taskId, seq, status }: Extract<Note, { kind: 'task' }>): void {
+    for (const listener of this.#producers)
+      if (listener.project === project) listener.stream.send('task', { taskId, seq, status });
+  }
+
+  #wake(spot: Spot, tasks: number): void {
+    const ready = [...this.#workers].filter(
+      (w) => w.project === spot.project && w.interest !== undefined && wants(w.interest, spot),
+    );
+    const type = typeKey(spot.type, spot.schemaVersion);
+    for (const listener of chooseSleepers(ready, tasks, this.#turn)) this.#wakeOne(listener, type);
+    this.#turn += tasks * 2;
+  }
+
+  /** At once, but a worker that was woken a moment ago is told of all that came meanwhile in one hint. */
+  #wakeOne(listener: WorkerListener, type: string): void {
+    const pending = this.#pending.get(listener) ?? {
+      types: new Set<string>(),
+      wokenAt: Number.NEGATIVE_INFINITY,
+      timer: undefined,
+    };
+    this.#pending.set(listener, pending);
+    pending.types.add(type);
+    if (pending.timer) return;
+    const wait = pending.wokenAt + this.#wakeGapMs - this.#clock.now();
+    const send = () => {
+      pending.timer = undefined;
+      pending.wokenAt = this.#clock.now();
+      const types = [...pending.types];
+      pending.types.clear();
+      listener.stream.send('wake', { types });
+    };
+    if (wait <= 0) send();
+    else pending.timer = this.#clock.timer(wait, send);
+  }
+}
+
+const workerName = (project: string, workerId: string) => `${project}\n${workerId}`;

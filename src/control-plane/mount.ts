@@ -1,0 +1,165 @@
+import { Hono } from 'hono';
+import { BASE_PATH, CONTRACT_HEADER, CONTRACT_VERSION } from '../contract/limits.ts';
+import { type Operation, operations } from '../contract/operations.ts';
+import { type Answer, isRefusal, problemAnswer, type Refusal, refusal } from './answer.ts';
+import { authorise } from './auth.ts';
+import { type Body, readJson } from './body.ts';
+import type {
+  Call,
+  KeyedCall,
+  KeyedOperationId,
+  OpenOperationId,
+  OpenRoute,
+  Route,
+} from './call.ts';
+import { failure } from './failure.ts';
+import { failuresPage } from './failures-page.ts';
+import type { Services } from './services.ts';
+import { check } from './validate.ts';
+
+export interface Routes {
+  readonly open: Record<OpenOperationId, OpenRoute>;
+  readonly keyed: Record<KeyedOperationId, Route>;
+}
+
+/** Mounts every operation of the contract's table, and answers everything in the contract's shapes. */
+export function mount(
+  services: Services,
+  routes: Routes,
+): (request: Request) => Response | Promise<Response> {
+  const app = new Hono({ strict: false });
+  const nextId = requestIds(services);
+
+  for (const operation of operations) {
+    const path = BASE_PATH + operation.path.replace(/\{(\w+)\}/g, ':$1');
+    app.on(operation.method, path, async ({ req }) => {
+      const requestId = nextId();
+      try {
+        const done = await run(services, routes, operation, req.raw, req.param(), requestId);
+        return respond(isRefusal(done) ? problemAnswer(done, requestId) : done, requestId);
+      } catch (error) {
+        const what = `${operation.method} ${operation.path}`;
+        return respond(
+          problemAnswer(failure(services, requestId, what, error), requestId),
+          requestId,
+        );
+      }
+    });
+  }
+
+  let page: string | undefined;
+  app.get('/failures', () => {
+    page ??= failuresPage();
+    return respond({ status: 200, body: page, type: 'text/html; charset=utf-8' }, nextId());
+  });
+
+  app.notFound(({ req }) => {
+    const requestId = nextId();
+    return respond(problemAnswer(noRoute(req.method, req.path), requestId), requestId);
+  });
+  return (request) => app.fetch(request);
+}
+
+async function run(
+  services: Services,
+  routes: Routes,
+  operation: Operation & { readonly id: OpenOperationId | KeyedOperationId },
+  request: Request,
+  params: Readonly<Record<string, string>>,
+  requestId: string,
+): Promise<Answer | Refusal> {
+  const spoken = request.headers.get(CONTRACT_HEADER)?.trim() ?? String(CONTRACT_VERSION);
+  if (spoken !== String(CONTRACT_VERSION)) {
+    return refusal(
+      'CONTRACT_UNSUPPORTED',
+      `The request speaks contract ${JSON.stringify(spoken.slice(0, 50))}; this control plane speaks ${CONTRACT_VERSION}.`,
+      { supported: [CONTRACT_VERSION] },
+    );
+  }
+  const call: Call = { services, operation, request, requestId, params, query: {}, body: NO_BODY };
+  if (operation.keys === 'open') return routes.open[operation.id as OpenOperationId](call);
+
+  const what = `${operation.method} ${operation.path}`;
+  const key = await authorise(services.store, request, operation.keys, what);
+  if (isRefusal(key)) return key;
+  let query: unknown = {};
+  if (operation.query) {
+    const checked = check(operation.query, queryOf(request.url));
+    if (!checked.ok) return checked.refusal;
+    query = checked.value;
+  }
+  let body = NO_BODY;
+  if (operation.body) {
+    const read = await readJson(request, services.limits.batchBytes);
+    if (isRefusal(read)) return read;
+    body = read;
+  }
+  const keyed: KeyedCall = { ...call, key, query, body };
+  return routes.keyed[operation.id as KeyedOperationId](keyed);
+}
+
+const NO_BODY: Body = { text: '', bytes: 0, value: {} };
+
+/** A name that is there more than once holds an array. */
+function queryOf(url: string): Record<string, string | string[]> {
+  const at = url.indexOf('?');
+  const query: Record<string, string | string[]> = {};
+  if (at < 0) return query;
+  for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
+    const before = Object.hasOwn(query, name) ? query[name] : undefined;
+    const all = before === undefined ? value : [before, value].flat();
+    Object.defineProperty(query, name, {
+      value: all,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+  return query;
+}
+
+function respond(from: Answer, requestId: string): Response {
+  return new Response(from.body, {
+    status: from.status,
+    headers: {
+      'Content-Type': from.type,
+      'Cache-Control': 'no-store',
+      [CONTRACT_HEADER]: String(CONTRACT_VERSION),
+      'Interlock-Request-Id': requestId,
+      ...from.headers,
+    },
+  });
+}
+
+/** Unique, and cheap enough for every request: chance once, then a count. */
+function requestIds({ random }: Services): () => string {
+  const prefix = Buffer.from(random.bytes(8)).toString('hex');
+  let count = 0;
+  return () => `req_${prefix}${(++count).toString(36)}`;
+}
+
+const PATHS = operations.map(({ method, path }) => ({
+  method,
+  path: new RegExp(`^${(BASE_PATH + path).replace(/\{\w+\}/g, '[^/]+').replace(/\/$/, '')}/?$`),
+}));
+
+function noRoute(method: string, path: string): Refusal {
+  const methods = PATHS.filter((known) => known.path.test(path)).map((known) => known.method);
+  if (methods.length > 0) {
+    const allowed = [...new Set(methods)].join(', ');
+    return {
+      ...refusal(
+        'UNSUPPORTED_OPERATION',
+        `${method} is not a method of ${path.slice(0, 200)}; it has ${allowed}.`,
+        undefined,
+        { Allow: allowed },
+      ),
+      status: 405,
+    };
+  }
+  return refusal(
+    'NOT_FOUND',
+    `There is no ${method} ${path.slice(0, 200)}; the calls begin with ${BASE_PATH}/ and are listed in ${BASE_PATH}/openapi.json.`,
+    { kind: 'route' },
+  );
+}

@@ -1,0 +1,62 @@
+import type { KeyKind } from '../contract/service.ts';
+import type { Hub, Listener, WorkerListener } from './hub.ts';
+import type { Services } from './services.ts';
+
+/**
+ * Keeps streams alive and honest. Woken by time, every `hintPingMs`: it sends `ping` to each, and asks anew
+ * whether key and session may still listen where that is `streamReauthoriseMs` old. Ends with `stop`.
+ */
+export class PingLoop {
+  readonly #services: Services;
+  readonly #hub: Hub;
+  #stop: AbortController | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(services: Services) {
+    this.#services = services;
+    this.#hub = services.hub;
+  }
+
+  start(): void {
+    if (this.#stop) return;
+    this.#stop = new AbortController();
+    this.#running = this.#run(this.#stop.signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop?.abort();
+    await this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, timing, log } = this.#services;
+    while (await clock.sleep(timing.hintPingMs, signal)) {
+      for (const listener of this.#hub.listeners) {
+        listener.stream.send('ping', {});
+        if (clock.now() - listener.authorisedAt < timing.streamReauthoriseMs) continue;
+        try {
+          if (await mayListen(this.#services, listener)) listener.authorisedAt = clock.now();
+          else listener.stream.close();
+        } catch (error) {
+          // Not the stream's fault: it is asked again at the next ping.
+          log.warn('hints.reauthorise-failed', 'A stream could not be authorised again.', {
+            error,
+          });
+        }
+      }
+    }
+  }
+}
+
+const READERS: readonly KeyKind[] = ['task-producer', 'task-operator', 'admin'];
+
+async function mayListen(
+  { store }: Services,
+  listener: Listener | WorkerListener,
+): Promise<boolean> {
+  const key = await store.keyById(listener.keyId);
+  if (!key) return false;
+  if (!('sessionId' in listener)) return READERS.includes(key.kind);
+  const session = await store.session(listener.project, listener.workerId, listener.sessionId);
+  return key.kind === 'task-worker' && !session?.superseded;
+}

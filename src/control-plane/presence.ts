@@ -1,0 +1,47 @@
+import type { PresenceRequest } from '../contract/worker-calls.ts';
+import type { KeyRow, WorkerRow } from '../ports/store.ts';
+import { isRefusal, type Refusal } from './answer.ts';
+import type { Services } from './services.ts';
+import { enterSession } from './sessions.ts';
+
+export interface Presented {
+  readonly worker: WorkerRow;
+  readonly needHandlers: boolean;
+  readonly nowMs: number;
+}
+
+/** A worker says who and how it is. Nothing is decided by it: it is for people and for hints. */
+export async function present(
+  { store, timing }: Services,
+  key: KeyRow,
+  workerId: string,
+  request: PresenceRequest,
+): Promise<Presented | Refusal> {
+  return store.write(async (tx) => {
+    const entered = await enterSession(tx, key, { ...request, workerId }, timing);
+    if (isRefusal(entered)) return entered;
+    const known = entered.worker.present?.handlersHash === request.handlersHash;
+    const needHandlers = request.handlers === undefined && !known;
+    const worker: WorkerRow = {
+      ...entered.worker,
+      lastSeenMs: tx.nowMs,
+      present: {
+        atMs: tx.nowMs,
+        state: request.state,
+        slots: request.slots,
+        pools: request.pools,
+        versions: request.versions,
+        spool: request.spool,
+        notClaiming: request.notClaiming,
+        handlersHash: needHandlers ? undefined : request.handlersHash,
+        clockOffsetMs:
+          request.sentAt === undefined ? undefined : Date.parse(request.sentAt) - tx.nowMs,
+        openAttempts: await tx.countOpenAttempts(key.project, workerId),
+      },
+    };
+    await tx.saveWorker(worker);
+    if (request.handlers) await tx.saveHandlers(key.project, workerId, request.handlers);
+    tx.announce({ kind: 'worker', project: key.project, workerId });
+    return { worker, needHandlers, nowMs: tx.nowMs };
+  });
+}

@@ -1,0 +1,128 @@
+import { newKeyRequest } from '../../contract/service.ts';
+import type { QueueGroup, WorkerSight } from '../../ports/store.ts';
+import { answer } from '../answer.ts';
+import type { KeyedCall, Route } from '../call.ts';
+import { makeKey } from '../keys.ts';
+import { noWorker } from '../task-of.ts';
+import { instantText } from '../task-view.ts';
+import { check } from '../validate.ts';
+import { condition } from '../worker-facts.ts';
+import { workerView } from '../worker-view.ts';
+
+export const operationsRoutes = {
+  async doctor({ services, key }: KeyedCall) {
+    const { store, hub, timing } = services;
+    const nowMs = await store.nowMs();
+    const [groups, sights] = await Promise.all([
+      store.queue(key.project),
+      store.workers(key.project),
+    ]);
+    const workers = { ready: 0, full: 0, draining: 0, offline: 0 };
+    for (const sight of sights) workers[condition(nowMs, sight, timing.offlineAfterMs).state]++;
+    return answer({
+      serverTime: instantText(nowMs),
+      project: key.project,
+      keyKind: key.kind,
+      queueDepth: groups.reduce((sum, { queued }) => sum + queued, 0),
+      oldestQueuedMs: waited(nowMs, oldest(groups)),
+      workers,
+      outboxDebt: hub.debt,
+    });
+  },
+
+  async listWorkers({ services, key }: KeyedCall) {
+    const { store, timing } = services;
+    const nowMs = await store.nowMs();
+    const sights = await store.workers(key.project);
+    const views = sights.map((sight) => workerView(store, nowMs, sight, timing.offlineAfterMs));
+    return answer({ workers: await Promise.all(views) });
+  },
+
+  async getWorker({ services, key, params }: KeyedCall) {
+    const { store, timing } = services;
+    const { project } = key;
+    const workerId = params.workerId ?? '';
+    const worker = await store.worker(project, workerId);
+    if (!worker) return noWorker(workerId, project);
+    const [nowMs, handlers, openAttempts] = await Promise.all([
+      store.nowMs(),
+      store.handlers(project, workerId),
+      store.countOpenAttempts(project, workerId),
+    ]);
+    const sight = { worker, handlers, openAttempts };
+    return answer(await workerView(store, nowMs, sight, timing.offlineAfterMs));
+  },
+
+  async listTypes({ services, key }: KeyedCall) {
+    const { store, timing } = services;
+    const nowMs = await store.nowMs();
+    const [groups, sights] = await Promise.all([
+      store.queue(key.project),
+      store.workers(key.project),
+    ]);
+    const online = sights.filter(
+      (sight) => condition(nowMs, sight, timing.offlineAfterMs).state !== 'offline',
+    );
+    return answer({ types: typeViews(nowMs, groups, online) });
+  },
+
+  async newKey({ services, key, body }: KeyedCall) {
+    const checked = check(newKeyRequest, body.value);
+    if (!checked.ok) return checked.refusal;
+    const made = await makeKey(services, { ...checked.value, project: key.project });
+    return answer(
+      {
+        id: made.row.id,
+        name: made.row.name,
+        kind: made.row.kind,
+        project: made.row.project,
+        key: made.key,
+        createdAt: instantText(made.row.createdAtMs),
+      },
+      201,
+      { 'Cache-Control': 'no-store' },
+    );
+  },
+} satisfies Record<string, Route>;
+
+function typeViews(
+  nowMs: number,
+  groups: readonly QueueGroup[],
+  online: readonly WorkerSight[],
+): object[] {
+  const names = new Map<string, { type: string; schemaVersion: number }>();
+  for (const one of [...groups, ...online.flatMap(({ handlers }) => handlers)])
+    names.set(`${one.type}@${one.schemaVersion}`, one);
+  return [...names.keys()].sort().map((name) => {
+    const { type, schemaVersion } = names.get(name) as { type: string; schemaVersion: number };
+    const same = (one: { type: string; schemaVersion: number }) =>
+      one.type === type && one.schemaVersion === schemaVersion;
+    const waiting = groups.filter(same);
+    const serving = online.filter(({ handlers }) => handlers.some(same));
+    const handlers = serving.flatMap((sight) => sight.handlers.filter(same));
+    const pools = [
+      ...waiting.map(({ pool }) => pool),
+      ...serving.flatMap(({ worker }) => worker.present?.pools ?? []),
+    ];
+    return {
+      type,
+      schemaVersion,
+      pools: [...new Set(pools)].sort(),
+      queued: waiting.reduce((sum, group) => sum + group.queued, 0),
+      running: waiting.reduce((sum, group) => sum + group.running, 0),
+      oldestQueuedMs: waited(nowMs, oldest(waiting)),
+      workers: serving.map(({ worker }) => worker.workerId),
+      slots: serving.reduce((sum, { worker }) => sum + (worker.present?.slots.max ?? 0), 0),
+      effectSafety: [...new Set(handlers.map(({ effectSafety }) => effectSafety))],
+      inputSchema: handlers.find(({ inputSchema }) => inputSchema !== undefined)?.inputSchema,
+    };
+  });
+}
+
+function oldest(groups: readonly QueueGroup[]): number | undefined {
+  const instants = groups.flatMap(({ oldestQueuedAtMs }) => oldestQueuedAtMs ?? []);
+  return instants.length === 0 ? undefined : Math.min(...instants);
+}
+
+const waited = (nowMs: number, sinceMs: number | undefined): number | null =>
+  sinceMs === undefined ? null : Math.max(0, nowMs - sinceMs);

@@ -1,0 +1,26 @@
+import { CONTRACT_VERSION } from '../../contract/limits.ts';
+import { openApiDocument } from '../../contract/openapi.ts';
+import { ops } from '../../contract/worker-calls.ts';
+import { answer, answerText } from '../answer.ts';
+import type { OpenOperationId, OpenRoute } from '../call.ts';
+import { instantText } from '../task-view.ts';
+
+/** What anybody may ask. */
+export function serviceRoutes(version: string): Record<OpenOperationId, OpenRoute> {
+  let document: string | undefined;
+  return {
+    async discover({ services }) {
+      return answer({
+        contracts: [CONTRACT_VERSION],
+        serverTime: instantText(await services.store.nowMs()),
+        limits: services.limits,
+        features: [...ops, 'hints', 'events', 'batch'],
+      });
+    },
+
+    async openapi() {
+      document ??= JSON.stringify(openApiDocument(version));
+      return answerText(document);
+    },
+  };
+}

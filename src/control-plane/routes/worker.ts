@@ -1,0 +1,140 @@
+import type { z } from 'zod';
+import { workerId as workerIdSchema } from '../../contract/names.ts';
+import { typeKey } from '../../contract/type-key.ts';
+import {
+  claimRequest,
+  type hintsQuery,
+  presenceRequest,
+  reportBatchRequest,
+} from '../../contract/worker-calls.ts';
+import { answer, answerText, isRefusal, itemsText, type Refusal, refusal } from '../answer.ts';
+import { invalid } from '../body.ts';
+import type { KeyedCall, Route } from '../call.ts';
+import { claim } from '../claim.ts';
+import { itemAnswer } from '../failure.ts';
+import { present } from '../presence.ts';
+import { report, VALUES } from '../report.ts';
+import { elements, memberBytes } from '../spans.ts';
+import { openWorkerStream } from '../streams.ts';
+import { instantText } from '../task-view.ts';
+import { check } from '../validate.ts';
+
+export const workerRoutes = {
+  async present({ services, key, params, body }: KeyedCall) {
+    const id = check(workerIdSchema, params.workerId);
+    if (!id.ok) return invalid([{ path: 'workerId', message: 'is not the name of a worker' }]);
+    const checked = check(presenceRequest, body.value);
+    if (!checked.ok) return checked.refusal;
+    const said = checked.value;
+    const done = await present(services, key, id.value, said);
+    if (isRefusal(done)) return done;
+    const { worker, needHandlers, nowMs } = done;
+    const drain = worker.drainSessionId === worker.sessionId;
+    services.hub.learn(key.project, id.value, {
+      pools: new Set(said.pools),
+      ...(said.handlers
+        ? { types: new Set(said.handlers.map((h) => typeKey(h.type, h.schemaVersion))) }
+        : {}),
+      freeSlots: Math.max(0, said.slots.max - said.slots.busy),
+      draining: drain || said.state === 'draining' || said.state === 'offline',
+    });
+    return answer({
+      serverTime: instantText(nowMs),
+      project: key.project,
+      presentAfterMs: services.timing.presentAfterMs,
+      offlineAfterMs: services.timing.offlineAfterMs,
+      needHandlers,
+      drain,
+    });
+  },
+
+  async claim({ services, key, body }: KeyedCall) {
+    const checked = check(claimRequest, body.value);
+    if (!checked.ok) return checked.refusal;
+    const asked = checked.value;
+    const granted = await claim(services, key, asked);
+    if (isRefusal(granted)) return granted;
+    services.hub.learn(key.project, asked.workerId, {
+      pools: new Set(asked.pools),
+      types: new Set(asked.want.map((w) => typeKey(w.type, w.schemaVersion))),
+      freeSlots: asked.max - granted.attempts.length,
+      draining: granted.drain,
+    });
+    const rest = {
+      pollAfterMs: services.timing.pollAfterMs,
+      serverTime: instantText(granted.nowMs),
+      drain: granted.drain,
+    };
+    return answerText(
+      `{"attempts":[${granted.attempts.join(',')}],${JSON.stringify(rest).slice(1)}`,
+    );
+  },
+
+  async report({ services, key, params, body }: KeyedCall) {
+    const merged = withAddress(body.value, params);
+    if (isRefusal(merged)) return merged;
+    const name = VALUES[String(merged.op)];
+    // Smaller than the smallest limit, it need not be measured.
+    const valueBytes =
+      name !== undefined && body.bytes > services.limits.checkpointBytes
+        ? memberBytes(body.text, name)
+        : 0;
+    return report(services, key, { raw: merged, valueBytes });
+  },
+
+  async reportBatch(call: KeyedCall) {
+    const { services, key, body } = call;
+    const checked = check(reportBatchRequest, body.value);
+    if (!checked.ok) return checked.refusal;
+    const { reports } = checked.value;
+    const { batch, checkpointBytes } = services.limits;
+    if (reports.length > batch)
+      return refusal(
+        'PAYLOAD_TOO_LARGE',
+        `${reports.length} reports in one call; at most ${batch}.`,
+        {
+          limit: batch,
+        },
+      );
+    const spans = body.bytes > checkpointBytes ? elements(body.text, 'reports') : [];
+    const answers = await Promise.all(
+      reports.map((item, index) =>
+        itemAnswer(call, async () => {
+          if (!isObject(item))
+            return invalid([{ path: `reports[${index}]`, message: 'must be an object' }]);
+          if (typeof item.attemptId !== 'string')
+            return invalid([{ path: 'attemptId', message: 'must be a string' }]);
+          const span = spans[index];
+          const name = VALUES[String(item.op)];
+          const valueBytes =
+            span && name !== undefined && span.to - span.from > checkpointBytes / 3
+              ? memberBytes(body.text, name, span.from)
+              : 0;
+          return report(services, key, { raw: item, valueBytes });
+        }),
+      ),
+    );
+    return answerText(`{"results":${itemsText(answers)}}`);
+  },
+
+  async workerHints({ services, key, query }: KeyedCall) {
+    const { workerId, sessionId } = query as z.infer<typeof hintsQuery>;
+    return openWorkerStream(services, key, workerId, sessionId);
+  },
+} satisfies Record<string, Route>;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** `op` and `attemptId` stand in the address and may stand in the body: the same report on both routes. */
+function withAddress(
+  value: unknown,
+  params: Readonly<Record<string, string>>,
+): Record<string, unknown> | Refusal {
+  if (!isObject(value)) return invalid([{ path: '', message: 'must be an object' }]);
+  for (const name of ['op', 'attemptId'] as const) {
+    if (value[name] !== undefined && value[name] !== params[name])
+      return invalid([{ path: name, message: 'differs from the address' }]);
+  }
+  return { ...value, op: params.op, attemptId: params.attemptId };
+}

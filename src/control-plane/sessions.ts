@@ -1,0 +1,77 @@
+import type { KeyRow, Transaction, WorkerRow } from '../ports/store.ts';
+import { type Refusal, refusal } from './answer.ts';
+import type { Timing } from './services.ts';
+import { isOffline } from './worker-facts.ts';
+
+/** Who speaks for a worker id (contract, section 2). */
+
+export interface Speaker {
+  readonly workerId: string;
+  readonly sessionId: string;
+  readonly earlierSessions?: readonly string[] | undefined;
+}
+
+/**
+ * Lets a session in, or says why not. The current one is the one that was first seen last; what it names as
+ * earlier, and whoever was current before it, never becomes current again.
+ *
+ * @returns the worker as it is to be kept (not saved yet), or a refusal that changed nothing.
+ */
+export async function enterSession(
+  tx: Transaction,
+  key: KeyRow,
+  speaker: Speaker,
+  timing: Timing,
+): Promise<{ readonly worker: WorkerRow; readonly changed: boolean } | Refusal> {
+  const { project } = key;
+  const { workerId, sessionId } = speaker;
+  const before = await tx.worker(project, workerId);
+  if (before?.sessionId === sessionId) {
+    await supersedeEarlier(tx, project, speaker);
+    // A key that was changed without a restart speaks on at once.
+    return { worker: { ...before, keyId: key.id }, changed: before.keyId !== key.id };
+  }
+  if ((await tx.session(project, workerId, sessionId))?.superseded) return superseded(workerId);
+  if (before && before.keyId !== key.id && !isOffline(tx.nowMs, before, timing.offlineAfterMs)) {
+    return refusal(
+      'CONFLICT',
+      `Worker id ${workerId} belongs to another key while its worker is online; it can be taken over ${Math.round(timing.offlineAfterMs / 1000)} s after its last sign of life.`,
+    );
+  }
+  await supersedeEarlier(tx, project, speaker);
+  if (before) await tx.saveSession(project, workerId, before.sessionId, true);
+  await tx.saveSession(project, workerId, sessionId, false);
+  tx.announce({ kind: 'session', project, workerId, sessionId });
+  const worker = { project, workerId, keyId: key.id, sessionId, lastSeenMs: tx.nowMs };
+  return { worker, changed: true };
+}
+
+async function supersedeEarlier(
+  tx: Transaction,
+  project: string,
+  { workerId, sessionId, earlierSessions = [] }: Speaker,
+): Promise<void> {
+  for (const earlier of earlierSessions) {
+    if (earlier === sessionId) continue;
+    const known = await tx.session(project, workerId, earlier);
+    if (!known?.superseded) await tx.saveSession(project, workerId, earlier, true);
+  }
+}
+
+export function superseded(workerId: string): Refusal {
+  return refusal(
+    'SESSION_SUPERSEDED',
+    `Another process has taken over worker id ${workerId}; this session never becomes current again.`,
+  );
+}
+
+/** What a session is to a worker id, for the gates. */
+export async function sessionStanding(
+  tx: Transaction,
+  attempt: { readonly project: string; readonly workerId: string; readonly sessionId: string },
+  sessionId: string,
+): Promise<'current' | 'superseded' | 'unknown'> {
+  const seen = await tx.session(attempt.project, attempt.workerId, sessionId);
+  if (seen?.superseded) return 'superseded';
+  return seen && sessionId === attempt.sessionId ? 'current' : 'unknown';
+}

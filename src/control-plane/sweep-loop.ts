@@ -1,0 +1,141 @@
+import { isCurrent } from '../core/task.ts';
+import { sweepTask } from '../core/task-sweep.ts';
+import type { Transaction } from '../ports/store.ts';
+import { keepChange } from './change.ts';
+import type { Services } from './services.ts';
+
+/**
+ * Does what happens by itself: ends attempts whose lease is over, expires what waited too long, makes tasks
+ * available whose time has come, forgets what is old. Woken by time: every `sweepEveryMs`, sooner where the
+ * next row is due sooner, at once after a full batch. Ends with `stop`.
+ */
+export class SweepLoop {
+  readonly #services: Services;
+  #stop: AbortController | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #forgotAt = Number.NEGATIVE_INFINITY;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** First gives every open attempt a whole lease again: nobody could renew while we were away (rule 8). */
+  async start(): Promise<void> {
+    if (this.#stop) return;
+    this.#stop = new AbortController();
+    await this.#extendLeases();
+    this.#running = this.#run(this.#stop.signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop?.abort();
+    await this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, timing, limits, log } = this.#services;
+    let lookedAt = clock.now();
+    for (;;) {
+      const waitMs = await this.#untilNext();
+      if (!(await clock.sleep(waitMs, signal))) return;
+      try {
+        // The machine or the process stood still for longer than workers wait between renewals: theirs are
+        // still on their way to us.
+        const away = clock.now() - lookedAt - waitMs > limits.leaseMs.min / 3;
+        lookedAt = clock.now();
+        if (away) {
+          log.warn('sweep.was-away', 'The control plane stood still; leases are given anew.');
+          await this.#extendLeases();
+        }
+        while (!signal.aborted && (await this.#sweep()) >= timing.sweepBatch)
+          lookedAt = clock.now();
+        await this.#forget();
+      } catch (error) {
+        if (signal.aborted) return;
+        log.error('sweep.failed', 'A sweep failed; it is tried again.', { error });
+      }
+    }
+  }
+
+  async #untilNext(): Promise<number> {
+    const { store, timing } = this.#services;
+    try {
+      const [nowMs, next] = [await store.nowMs(), await store.nextTimeMs()];
+      return Math.min(timing.sweepEveryMs, Math.max(SOONEST_MS, (next ?? Infinity) - nowMs));
+    } catch {
+      return timing.sweepEveryMs;
+    }
+  }
+
+  /** @returns how many rows it touched. */
+  #sweep(): Promise<number> {
+    const { store, timing, random, log } = this.#services;
+    return store.write(async (tx) => {
+      const spots = await tx.makeAvailable(timing.sweepBatch);
+      for (const spot of spots) tx.announce({ kind: 'available', ...spot });
+      const due = await tx.due(timing.sweepBatch);
+      for (const row of due) {
+        const attempt = await tx.latestAttempt(row);
+        const current = attempt && isCurrent(row.task, attempt.attempt) ? attempt : undefined;
+        const change = sweepTask(tx.nowMs, row.task, current?.attempt, random.fraction());
+        if (change) await keepChange(tx, row, current, change);
+        else {
+          // A due time that the machine does not know any more must not be found again and again.
+          log.warn('sweep.nothing-due', 'A task was marked as due and is not.', {
+            taskId: row.task.id,
+          });
+          await tx.saveDue(row, undefined);
+        }
+      }
+      return Math.max(spots.length, due.length);
+    });
+  }
+
+  async #extendLeases(): Promise<void> {
+    const { store, timing, log } = this.#services;
+    let after = 0;
+    let extended = 0;
+    for (;;) {
+      const ref = after;
+      const last = await store.write(async (tx) => extendFrom(tx, ref, timing.sweepBatch));
+      extended += last.count;
+      if (last.count < timing.sweepBatch) break;
+      after = last.ref;
+    }
+    if (extended > 0)
+      log.info(
+        'sweep.leases-extended',
+        `${extended} open attempts were given a whole lease again.`,
+      );
+  }
+
+  async #forget(): Promise<void> {
+    const { store, clock, timing } = this.#services;
+    if (clock.now() - this.#forgotAt < timing.forgetEveryMs) return;
+    this.#forgotAt = clock.now();
+    const before = (await store.nowMs()) - timing.rememberMs;
+    while ((await store.write((tx) => tx.forget(before, timing.sweepBatch))) >= timing.sweepBatch);
+  }
+}
+
+/** A row that is due now and cannot be ended now is looked at again after this. */
+const SOONEST_MS = 1;
+
+async function extendFrom(
+  tx: Transaction,
+  afterRef: number,
+  limit: number,
+): Promise<{ count: number; ref: number }> {
+  const open = await tx.openAttemptsAfter(afterRef, limit);
+  for (const { row, attempt } of open) {
+    // Not "at least": after a clock that ran ahead, a lease from then would last too long.
+    const leaseUntilMs = tx.nowMs + attempt.attempt.leaseMs;
+    await keepChange(tx, row, attempt, {
+      task: row.task,
+      attempt: { ...attempt.attempt, leaseUntilMs },
+      events: [],
+      verdict: { ok: true },
+    });
+  }
+  return { count: open.length, ref: open.at(-1)?.attempt.ref ?? afterRef };
+}

@@ -1,0 +1,331 @@
+import type { EventKind, HandlerInfo, KeyKind, TaskStatus } from '../contract/index.ts';
+import type { AttemptState, NewEvent, TaskState } from '../core/task.ts';
+
+/**
+ * Where the control plane keeps the truth. The store decides nothing: it keeps what the machine in
+ * `core/task*.ts` made, finds it again fast, and makes it durable.
+ *
+ * Promises:
+ * - `write` runs its work in a transaction: all of it is kept, or, when it throws, none. Works run one after
+ *   the other in the order of the calls; those that wait at the same moment may share one commit, yet each
+ *   rolls back alone. The promise settles only after the commit is durable.
+ * - Inside a work only the transaction is awaited (no I/O, no timers): it holds the store.
+ * - Each reading method answers from one committed moment; a transaction also sees what it wrote itself.
+ * - `nowMs` is the one clock that instants are decided by (of the database where many nodes share it). It
+ *   does not run backwards, whatever happens to the machine's wall clock while the store is open.
+ * - Notes are delivered after the commit, to every subscriber on every node, at most once, perhaps never.
+ * - Texts come back as they were given, `\u0000` included. JSON texts are never parsed.
+ */
+export interface Store extends Reads {
+  /** Random text, made with the store: part of every lease token, so tokens of another store never fit. */
+  readonly epoch: string;
+  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  nowMs(): Promise<number>;
+  /** @returns the end of the subscription. */
+  subscribe(listener: (notes: readonly Note[]) => void): () => void;
+  /** Since it was opened. */
+  readonly stats: StoreStats;
+  /** Waits for what was begun, refuses what comes after. Twice is fine. */
+  close(): Promise<void>;
+}
+
+export interface StoreStats {
+  readonly commits: number;
+  readonly commands: number;
+}
+
+/** A task as the store keeps it. `ref` is its own short name for the row and never leaves the control plane. */
+export interface TaskRow {
+  readonly ref: number;
+  /** `resultJson` and `checkpointJson` are not loaded: see `payload`. */
+  readonly task: TaskState;
+}
+
+export interface AttemptRow {
+  readonly ref: number;
+  readonly attempt: AttemptState;
+}
+
+export type Payload = 'input' | 'result' | 'checkpoint';
+
+export interface Reads {
+  task(project: string, id: string): Promise<TaskRow | undefined>;
+  /** The task that was submitted with this idempotency key. */
+  taskByKey(
+    project: string,
+    idempotencyKey: string,
+  ): Promise<{ readonly row: TaskRow; readonly requestHash: string } | undefined>;
+  attempt(
+    project: string,
+    id: string,
+  ): Promise<{ readonly row: TaskRow; readonly attempt: AttemptRow } | undefined>;
+  /** The one that `task.attemptId` names. */
+  latestAttempt(row: TaskRow): Promise<AttemptRow | undefined>;
+  /** JSON text. */
+  payload(taskRef: number, part: Payload): Promise<string | undefined>;
+  /** Newest first. */
+  tasks(query: TaskQuery): Promise<TaskPage>;
+  /** Entries after `after`, oldest first. */
+  events(taskRef: number, after: number, limit: number): Promise<readonly StoredEvent[]>;
+  /** Lines after number `after`, oldest first. */
+  logs(taskRef: number, after: number, limit: number): Promise<readonly StoredLogLine[]>;
+  action(taskRef: number, actionId: string): Promise<StoredAction | undefined>;
+  queue(project: string): Promise<readonly QueueGroup[]>;
+
+  worker(project: string, workerId: string): Promise<WorkerRow | undefined>;
+  /** In the order of their ids. */
+  workers(project: string): Promise<readonly WorkerSight[]>;
+  handlers(project: string, workerId: string): Promise<readonly HandlerInfo[]>;
+  /** Unended attempts of a worker, oldest first. */
+  openAttempts(
+    project: string,
+    workerId: string,
+  ): Promise<readonly { readonly row: TaskRow; readonly attempt: AttemptRow }[]>;
+  countOpenAttempts(project: string, workerId: string): Promise<number>;
+  /** Whether a session that was seen has been superseded; `undefined`: not seen (or forgotten). */
+  session(
+    project: string,
+    workerId: string,
+    sessionId: string,
+  ): Promise<{ readonly superseded: boolean } | undefined>;
+  /** Ids of the attempts that an earlier claim with this request id got. */
+  claimed(claim: ClaimName): Promise<readonly string[] | undefined>;
+
+  keyByHash(hash: string): Promise<KeyRow | undefined>;
+  keyById(id: string): Promise<KeyRow | undefined>;
+  countKeys(): Promise<number>;
+
+  /** When the next row becomes due or available by itself. */
+  nextTimeMs(): Promise<number | undefined>;
+}
+
+export interface Transaction extends Reads {
+  /** Whole milliseconds since 1970, the same throughout the transaction. */
+  readonly nowMs: number;
+
+  insertTask(task: TaskState, facts: TaskFacts & NewTaskFacts): Promise<TaskRow>;
+  /** Payloads are written where they are given and differ from those of `row`. */
+  saveTask(row: TaskRow, task: TaskState, facts: TaskFacts): Promise<TaskRow>;
+  /** Only when it is due has changed (a renewal). */
+  saveDue(row: TaskRow, dueAtMs: number | undefined): Promise<void>;
+  insertAttempt(row: TaskRow, attempt: AttemptState): Promise<AttemptRow>;
+  saveAttempt(row: AttemptRow, attempt: AttemptState): Promise<AttemptRow>;
+  /** The first gets number `firstSeq`, the next one more. */
+  addEvents(taskRef: number, firstSeq: number, events: readonly NewEvent[]): Promise<void>;
+  /** Appends; the oldest lines go where the bounds are passed. */
+  addLogs(
+    taskRef: number,
+    attemptNumber: number,
+    lines: readonly { readonly at: string; readonly level: string; readonly text: string }[],
+    bounds: { readonly lines: number; readonly chars: number },
+  ): Promise<void>;
+  addAction(taskRef: number, actionId: string, action: Omit<StoredAction, 'atMs'>): Promise<void>;
+
+  /** Tasks that may be claimed now, in the order of their rank. */
+  claimable(query: ClaimQuery): Promise<readonly TaskRow[]>;
+  addClaim(claim: ClaimName, attemptIds: readonly string[]): Promise<void>;
+  /** Marks queued tasks whose time has come, and says which: somebody should be woken for them. */
+  makeAvailable(limit: number): Promise<readonly Spot[]>;
+  /** Tasks whose due time has come, earliest first. */
+  due(limit: number): Promise<readonly TaskRow[]>;
+  /** Unended attempts of all projects in the order of `ref`, with their tasks. */
+  openAttemptsAfter(
+    ref: number,
+    limit: number,
+  ): Promise<readonly { readonly row: TaskRow; readonly attempt: AttemptRow }[]>;
+
+  saveWorker(worker: WorkerRow): Promise<void>;
+  saveHandlers(project: string, workerId: string, handlers: readonly HandlerInfo[]): Promise<void>;
+  /** A sign of life of the current session, written only if the last one is older than `gapMs`. */
+  touchWorker(project: string, workerId: string, sessionId: string, gapMs: number): Promise<void>;
+  saveSession(
+    project: string,
+    workerId: string,
+    sessionId: string,
+    superseded: boolean,
+  ): Promise<void>;
+
+  insertKey(key: KeyRow): Promise<void>;
+  /** Sessions, claims, actions and silent workers from before this; at most `limit` of each. */
+  forget(beforeMs: number, limit: number): Promise<number>;
+  announce(note: Note): void;
+}
+
+/** What the store has to find a task by, made by the machine. */
+export interface TaskFacts {
+  /** When the sweeper has to look at it; `undefined`: never by itself. */
+  readonly dueAtMs: number | undefined;
+  /** A person has to decide something. */
+  readonly attention: boolean;
+}
+
+export interface NewTaskFacts {
+  /** `claimRank`: smaller is sooner, never changes. */
+  readonly rank: number;
+  readonly inputJson: string;
+  /** With an idempotency key. */
+  readonly requestHash?: string | undefined;
+}
+
+export interface TaskQuery {
+  readonly project: string;
+  /** Default: all. */
+  readonly statuses?: readonly TaskStatus[];
+  readonly type?: string | undefined;
+  readonly schemaVersion?: number | undefined;
+  readonly pool?: string | undefined;
+  /** All must fit; without `value` the name must be there. */
+  readonly labels?: readonly { readonly name: string; readonly value?: string | undefined }[];
+  /** Bounds on the id, which grows with the time of creation; both excluded. */
+  readonly aboveId?: string | undefined;
+  readonly belowId?: string | undefined;
+  readonly attention?: boolean;
+  readonly limit: number;
+}
+
+/** `next`: go on with it as `belowId`; a page may be short or empty and yet have one (bounded scans). */
+export interface TaskPage {
+  readonly rows: readonly TaskRow[];
+  readonly next?: string | undefined;
+}
+
+export interface StoredEvent {
+  readonly seq: number;
+  readonly atMs: number;
+  readonly kind: EventKind;
+  readonly attemptId?: string | undefined;
+  readonly fence?: number | undefined;
+  readonly by: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface StoredLogLine {
+  readonly n: number;
+  readonly attempt: number;
+  readonly at: string;
+  readonly level: string;
+  readonly text: string;
+}
+
+/** The first answer to an action of a person. */
+export interface StoredAction {
+  readonly kind: 'cancel' | 'retry' | 'resolve';
+  readonly atMs: number;
+  readonly status: number;
+  /** JSON text. */
+  readonly body: string;
+}
+
+export interface ClaimName {
+  readonly project: string;
+  readonly workerId: string;
+  readonly sessionId: string;
+  readonly requestId: string;
+}
+
+export interface ClaimQuery {
+  readonly project: string;
+  readonly pools: readonly string[];
+  /** Each type and version once; `slots` bounds how many of it. */
+  readonly want: readonly {
+    readonly type: string;
+    readonly schemaVersion: number;
+    readonly slots: number;
+  }[];
+  readonly max: number;
+}
+
+/** Where a task waits. */
+export interface Spot {
+  readonly project: string;
+  readonly pool: string;
+  readonly type: string;
+  readonly schemaVersion: number;
+}
+
+export interface QueueGroup extends Omit<Spot, 'project'> {
+  readonly queued: number;
+  readonly running: number;
+  /** Creation of the oldest queued one. */
+  readonly oldestQueuedAtMs?: number | undefined;
+}
+
+export interface WorkerRow {
+  readonly project: string;
+  readonly workerId: string;
+  /** The key that spoke for it last. */
+  readonly keyId: string;
+  /** The current session. Never shown. */
+  readonly sessionId: string;
+  readonly lastSeenMs: number;
+  /** The session that an operator asked to drain. */
+  readonly drainSessionId?: string | undefined;
+  /** What it said of itself last (or what its claim tells, before it said anything). */
+  readonly present?: WorkerPresence | undefined;
+}
+
+/** A worker with what it serves and how many unended attempts it has now. */
+export interface WorkerSight {
+  readonly worker: WorkerRow;
+  readonly handlers: readonly HandlerInfo[];
+  readonly openAttempts: number;
+}
+
+export interface WorkerPresence {
+  readonly atMs: number;
+  readonly state: 'ready' | 'full' | 'draining' | 'offline';
+  readonly slots: { readonly max: number; readonly busy: number };
+  readonly pools: readonly string[];
+  readonly versions: Readonly<Record<string, string>>;
+  readonly spool?:
+    | {
+        readonly pending: number;
+        readonly bytes: number;
+        readonly oldestMs: number | null;
+        readonly ok: boolean;
+      }
+    | undefined;
+  readonly notClaiming?: string | undefined;
+  readonly handlersHash?: string | undefined;
+  /** Its wall clock against ours. */
+  readonly clockOffsetMs?: number | undefined;
+  /** Unended attempts when it said this. */
+  readonly openAttempts: number;
+}
+
+export interface KeyRow {
+  readonly id: string;
+  readonly project: string;
+  readonly name: string;
+  readonly kind: KeyKind;
+  /** SHA-256 of the key, hex. */
+  readonly hash: string;
+  readonly createdAtMs: number;
+}
+
+/** What others should look at again. Hints, never truth. */
+export type Note =
+  | ({ readonly kind: 'available' } & Spot)
+  | {
+      readonly kind: 'task';
+      readonly project: string;
+      readonly taskId: string;
+      readonly seq: number;
+      readonly status: TaskStatus;
+    }
+  | {
+      readonly kind: 'cancel';
+      readonly project: string;
+      readonly workerId: string;
+      readonly attemptId: string;
+    }
+  | { readonly kind: 'drain'; readonly project: string; readonly workerId: string }
+  /** What is known of a worker has changed. */
+  | { readonly kind: 'worker'; readonly project: string; readonly workerId: string }
+  /** The current session of a worker is now this one. */
+  | {
+      readonly kind: 'session';
+      readonly project: string;
+      readonly workerId: string;
+      readonly sessionId: string;
+    };

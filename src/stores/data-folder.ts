@@ -1,0 +1,127 @@
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { join, resolve } from 'node:path';
+import { TaskError } from '../contract/errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Random } from '../ports/random.ts';
+import type { Store } from '../ports/store.ts';
+import { ownedError, takeFolder } from './folder-owner.ts';
+import { openSqliteStore } from './sqlite.ts';
+
+/** A control plane's folder: the database, the secret that signs lease tokens, and the lock. */
+export interface DataFolder {
+  readonly folder: string;
+  readonly store: Store;
+  /** 32 bytes, made with the folder. */
+  readonly secret: Uint8Array;
+  /** Closes the store and gives the folder back. Twice is fine. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens (and, where it is empty, makes) a data folder: 0700, its files 0600.
+ *
+ * @param options.as `owner`: for a control plane, alone. `visitor`: for `keys new` on the same host, also while
+ *   the control plane runs.
+ * @throws TaskError `DATA_IN_USE`, `DATA_UNUSABLE`, `STORE_TOO_NEW`, `STORE_TOO_OLD`.
+ */
+export function openDataFolder(
+  dir: string,
+  options: { readonly clock: Clock; readonly random: Random; readonly as: 'owner' | 'visitor' },
+): DataFolder {
+  const folder = resolve(dir);
+  return usable(folder, () => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    chmodSync(folder, 0o700);
+    const owner = takeFolder(folder);
+    if (!owner && options.as === 'owner') throw ownedError(folder);
+    try {
+      const file = join(folder, DATABASE);
+      // SQLite gives its further files the rights of this one.
+      closeSync(openSync(file, 'a', 0o600));
+      const secret = readSecret(folder, options.random);
+      // Tables under a running control plane are its own to change.
+      const store = openSqliteStore({ ...options, file, migrates: owner !== undefined });
+      const close = async () => {
+        await store.close();
+        owner?.release();
+      };
+      return { folder, store, secret, close };
+    } catch (error) {
+      owner?.release();
+      throw error;
+    }
+  });
+}
+
+const DATABASE = 'control-plane.db';
+const SECRET = 'secret';
+const SECRET_BYTES = 32;
+
+function readSecret(folder: string, random: Random): Uint8Array {
+  const file = join(folder, SECRET);
+  const found = readIfThere(file) ?? makeSecret(folder, file, random);
+  const secret = Buffer.from(found.trim(), 'hex');
+  if (secret.byteLength < SECRET_BYTES) {
+    throw new TaskError('DATA_UNUSABLE', `The file ${file} does not hold a secret.`, {
+      hint: 'Restore it from a backup, or remove it: a new one is made, and attempts that run now become stale.',
+    });
+  }
+  return secret;
+}
+
+/** Written beside and linked: a crash leaves none or a whole one, and who comes second takes the first's. */
+function makeSecret(folder: string, file: string, random: Random): string {
+  const text = `${Buffer.from(random.bytes(SECRET_BYTES)).toString('hex')}\n`;
+  const beside = join(folder, `${SECRET}.${Buffer.from(random.bytes(6)).toString('hex')}`);
+  const fd = openSync(beside, 'wx', 0o600);
+  try {
+    writeSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  try {
+    linkSync(beside, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(beside, { force: true });
+  }
+  return readIfThere(file) ?? text;
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** What the system or SQLite says against the folder, with the next step. */
+function usable<T>(folder: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof TaskError) throw cause;
+    throw new TaskError(
+      'DATA_UNUSABLE',
+      `The data folder ${folder} cannot be used: ${cause instanceof Error ? cause.message : String(cause)}.`,
+      {
+        hint: 'It must be a folder of this user on a local disk with free space; name another one with --data.',
+        cause,
+      },
+    );
+  }
+}

@@ -1,0 +1,188 @@
+import type { Clock, Timer } from '../ports/clock.ts';
+import type { Random } from '../ports/random.ts';
+import type { Note, Reads, Store, StoreStats, Transaction } from '../ports/store.ts';
+import { CommandQueue, type GroupCommit } from './command-queue.ts';
+import { Connection } from './sqlite/connection.ts';
+import { journalReads, journalWrites } from './sqlite/journal.ts';
+import { keyReads, keyWrites } from './sqlite/keys.ts';
+import { migrate } from './sqlite/migrate.ts';
+import { taskReads } from './sqlite/task-reads.ts';
+import { taskWrites } from './sqlite/task-writes.ts';
+import { workerReads, workerWrites } from './sqlite/workers.ts';
+import { steadyNow } from './steady-now.ts';
+
+export interface SqliteOptions {
+  /** Path of the database file; made if it is not there. */
+  readonly file: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Default: yes. `false` where another process uses the file: an older version is then refused. */
+  readonly migrates?: boolean;
+}
+
+/**
+ * SQLite with one writer and one reading connection: a write-ahead log whose every commit is on the disk
+ * before it is answered (`synchronous=FULL`), shared by all commands that waited for it.
+ *
+ * @throws TaskError `STORE_TOO_NEW` where a newer program has written the file, `STORE_TOO_OLD` where an older one uses it.
+ */
+export function openSqliteStore(options: SqliteOptions): Store {
+  const writer = new Connection(options.file);
+  try {
+    writer.script(`
+      PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS};
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = FULL;
+      PRAGMA foreign_keys = ON;
+      PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
+      PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};
+      PRAGMA cache_size = -${CACHE_KIB};`);
+    migrate(writer, options.file, options.migrates ?? true);
+    writer.run(
+      'INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)',
+      'epoch',
+      Buffer.from(options.random.bytes(16)).toString('base64url'),
+    );
+    const reader = new Connection(options.file, { readOnly: true });
+    reader.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB};`);
+    return Object.assign(new SqliteStore(writer, reader, options.clock), reads(reader));
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
+}
+
+/** A second process (`keys new`) holds the lock for milliseconds; a slow disk for longer. */
+const BUSY_TIMEOUT_MS = 5_000;
+/** 4 KiB each: the log is folded into the database at 4 MB, so it stays in that order of size. */
+const CHECKPOINT_PAGES = 1_000;
+/** What a burst left of the log is cut to this at the next checkpoint. */
+const WAL_KEPT_BYTES = 4_194_304;
+const CACHE_KIB = 16_384;
+/** No commit for so long: the log is folded in whole and cut to nothing. */
+const IDLE_CHECKPOINT_MS = 2_000;
+
+const reads = (c: Connection): Reads => ({
+  ...taskReads(c),
+  ...journalReads(c),
+  ...workerReads(c),
+  ...keyReads(c),
+});
+
+class SqliteStore implements Omit<Store, keyof Reads> {
+  readonly epoch: string;
+  readonly #writer: Connection;
+  readonly #reader: Connection;
+  readonly #clock: Clock;
+  readonly #now: () => number;
+  readonly #queue: CommandQueue<Transaction>;
+  #idleCheck: Timer | undefined;
+  #commitsSeen = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(writer: Connection, reader: Connection, clock: Clock) {
+    this.#writer = writer;
+    this.#reader = reader;
+    this.#clock = clock;
+    this.#now = steadyNow(clock);
+    this.epoch = reader.get("SELECT value FROM meta WHERE name = 'epoch'")?.value as string;
+    this.#queue = new CommandQueue(new SqliteGroup(writer, this.#now));
+  }
+
+  get stats(): StoreStats {
+    return this.#queue.stats;
+  }
+
+  async nowMs(): Promise<number> {
+    return this.#now();
+  }
+
+  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    this.#idleCheck ??= this.#checkLater();
+    return this.#queue.run(work);
+  }
+
+  subscribe(listener: (notes: readonly Note[]) => void): () => void {
+    return this.#queue.subscribe(listener);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#queue.close();
+    this.#idleCheck?.cancel();
+    // The last connection to close folds the log in and removes it.
+    this.#reader.close();
+    this.#writer.close();
+  }
+
+  /** Looks after a while whether anything was written since; if not, folds the log in. */
+  #checkLater(): Timer {
+    this.#commitsSeen = this.stats.commits;
+    return this.#clock.timer(IDLE_CHECKPOINT_MS, () => {
+      this.#idleCheck = undefined;
+      if (this.#closing) return;
+      if (this.stats.commits > this.#commitsSeen) this.#idleCheck = this.#checkLater();
+      else this.#writer.all('PRAGMA wal_checkpoint(TRUNCATE)');
+    });
+  }
+}
+
+/** Commands of one commit, each in a savepoint of its own. */
+class SqliteGroup implements GroupCommit<Transaction> {
+  readonly #c: Connection;
+  readonly #now: () => number;
+  /** One time for the whole group: instants of commands that share a commit may be the same. */
+  #nowMs = 0;
+  #notes: Note[] = [];
+  readonly #transaction: Transaction;
+
+  constructor(c: Connection, now: () => number) {
+    this.#c = c;
+    this.#now = now;
+    const at = () => this.#nowMs;
+    this.#transaction = {
+      ...reads(c),
+      ...taskWrites(c, at),
+      ...journalWrites(c, at),
+      ...workerWrites(c, at),
+      ...keyWrites(c),
+      get nowMs() {
+        return at();
+      },
+      announce: (note) => this.#notes.push(note),
+    };
+  }
+
+  begin(): void {
+    this.#nowMs = this.#now();
+    this.#c.run('BEGIN IMMEDIATE');
+  }
+
+  async command<T>(
+    work: (tx: Transaction) => Promise<T>,
+  ): Promise<{ value: T; notes: readonly Note[] }> {
+    this.#notes = [];
+    this.#c.run('SAVEPOINT command');
+    try {
+      const value = await work(this.#transaction);
+      this.#c.run('RELEASE command');
+      return { value, notes: this.#notes };
+    } catch (error) {
+      this.#c.run('ROLLBACK TO command');
+      this.#c.run('RELEASE command');
+      throw error;
+    }
+  }
+
+  commit(): void {
+    this.#c.run('COMMIT');
+  }
+
+  rollback(): void {
+    if (this.#c.database.isTransaction) this.#c.run('ROLLBACK');
+  }
+}

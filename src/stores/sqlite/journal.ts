@@ -1,0 +1,134 @@
+import type { EventKind } from '../../contract/index.ts';
+import type { Reads, StoredAction, Transaction } from '../../ports/store.ts';
+import { type Connection, number, text } from './connection.ts';
+
+/** What is kept about a task beside its row: journal, log lines, answers to people's actions. */
+
+export function journalReads(c: Connection): Pick<Reads, 'events' | 'logs' | 'action'> {
+  return {
+    async events(taskRef, after, limit) {
+      const rows = c.all(
+        'SELECT * FROM events WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?',
+        taskRef,
+        after,
+        limit,
+      );
+      return rows.map((row) => ({
+        seq: row.seq as number,
+        atMs: row.at as number,
+        kind: row.kind as EventKind,
+        attemptId: text(row.attempt_id),
+        fence: number(row.fence),
+        by: row.by as string,
+        data: JSON.parse(row.data as string) as Record<string, unknown>,
+      }));
+    },
+
+    async logs(taskRef, after, limit) {
+      const rows = c.all(
+        'SELECT * FROM logs WHERE task = ? AND n > ? ORDER BY n LIMIT ?',
+        taskRef,
+        after,
+        limit,
+      );
+      return rows.map((row) => ({
+        n: row.n as number,
+        attempt: row.attempt as number,
+        at: row.at as string,
+        level: row.level as string,
+        text: row.text as string,
+      }));
+    },
+
+    async action(taskRef, actionId) {
+      const row = c.get(
+        'SELECT * FROM actions WHERE task = ? AND action_id = ?',
+        taskRef,
+        actionId,
+      );
+      return (
+        row && {
+          kind: row.kind as StoredAction['kind'],
+          atMs: row.at as number,
+          status: row.status as number,
+          body: row.body as string,
+        }
+      );
+    },
+  };
+}
+
+export function journalWrites(
+  c: Connection,
+  now: () => number,
+): Pick<Transaction, 'addEvents' | 'addLogs' | 'addAction'> {
+  return {
+    async addEvents(taskRef, firstSeq, events) {
+      let seq = firstSeq;
+      for (const event of events) {
+        c.run(
+          'INSERT INTO events (task, seq, at, kind, attempt_id, fence, by, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+          taskRef,
+          seq++,
+          now(),
+          event.kind,
+          event.attemptId ?? null,
+          event.fence ?? null,
+          event.by,
+          JSON.stringify(event.data),
+        );
+      }
+    },
+
+    async addLogs(taskRef, attemptNumber, lines, bounds) {
+      const size = c.get('SELECT * FROM log_sizes WHERE task = ?', taskRef);
+      let n = number(size?.last_n) ?? 0;
+      let kept = number(size?.lines) ?? 0;
+      let chars = number(size?.chars) ?? 0;
+      for (const line of lines) {
+        c.run(
+          'INSERT INTO logs (task, n, attempt, at, level, text) VALUES (?, ?, ?, ?, ?, ?)',
+          taskRef,
+          ++n,
+          attemptNumber,
+          line.at,
+          line.level,
+          line.text,
+        );
+        kept++;
+        chars += line.text.length;
+      }
+      while (kept > bounds.lines || (chars > bounds.chars && kept > 1)) {
+        // A quarter at a time, so that the cutting is not done anew for each line.
+        const cut = Math.max(1, Math.floor(kept / 4));
+        const gone = c.all(
+          'DELETE FROM logs WHERE task = ? AND n <= ? RETURNING text',
+          taskRef,
+          n - kept + cut,
+        );
+        kept -= gone.length;
+        for (const row of gone) chars -= (row.text as string).length;
+        if (gone.length === 0) break;
+      }
+      c.run(
+        'INSERT OR REPLACE INTO log_sizes (task, last_n, lines, chars) VALUES (?, ?, ?, ?)',
+        taskRef,
+        n,
+        kept,
+        chars,
+      );
+    },
+
+    async addAction(taskRef, actionId, action) {
+      c.run(
+        'INSERT INTO actions (task, action_id, kind, at, status, body) VALUES (?, ?, ?, ?, ?, ?)',
+        taskRef,
+        actionId,
+        action.kind,
+        now(),
+        action.status,
+        action.body,
+      );
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { TaskError } from '../../contract/errors.ts';
+import first from '../migrations/001-first.sql';
+import type { Connection } from './connection.ts';
+
+/** In order; the number of the last one is the version of the database. Never change one that was released. */
+const MIGRATIONS: readonly string[] = [first];
+
+/** Brings the tables up to this code's version, each step in a transaction of its own. */
+export function migrate(c: Connection, file: string, mayChange: boolean): void {
+  const version = () => c.get('PRAGMA user_version')?.user_version as number;
+  if (version() > MIGRATIONS.length) {
+    throw new TaskError(
+      'STORE_TOO_NEW',
+      `The database ${file} has version ${version()}, this program knows versions up to ${MIGRATIONS.length}.`,
+      { hint: 'Run the newer interlock that wrote it, or use another --data folder.' },
+    );
+  }
+  if (version() < MIGRATIONS.length && !mayChange) {
+    throw new TaskError(
+      'STORE_TOO_OLD',
+      `The database ${file} has version ${version()} and is in use; this program wants version ${MIGRATIONS.length}.`,
+      {
+        hint: 'Use the interlock of the control plane that runs, or restart it with this version.',
+      },
+    );
+  }
+  while (version() < MIGRATIONS.length) {
+    c.script('BEGIN IMMEDIATE');
+    try {
+      // Looked at again behind the lock: another process may have been first.
+      const next = version();
+      const script = MIGRATIONS[next];
+      if (script !== undefined) {
+        c.script(script);
+        c.script(`PRAGMA user_version = ${next + 1}`);
+      }
+      c.script('COMMIT');
+    } catch (error) {
+      c.script('ROLLBACK');
+      throw error;
+    }
+  }
+}
