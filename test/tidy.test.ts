@@ -83,7 +83,7 @@ const BANS: { say: RegExp; only: RegExp; instead: string }[] = [
   },
   {
     say: /\bprocess\.env\b/,
-    only: /^src\/(cli\/|handler\/host)/,
+    only: /^src\/(cli\/|handler\/host|index\.ts$)/,
     instead: 'an option that src/cli fills from the environment',
   },
   { say: /(?<![.\w])console\./, only: /^src\/cli\//, instead: 'the port log' },

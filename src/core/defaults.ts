@@ -162,6 +162,7 @@ export const clientDefaults = {
   eventsWaitMs: 25 * SECOND,
   /** A long poll that is answered at once without news is not repeated faster than this. */
   eventsGapMs: 100,
+  eventsGapMaxMs: 2 * SECOND,
   /** A control plane that answers nothing for so long ends `await` and followed events. */
   silenceMs: 5 * MINUTE,
 } as const;

@@ -1,0 +1,266 @@
+/**
+ * The calls of producers, operators and tools, one method each. A call goes on asking while nobody answers
+ * or the peer is busy, honouring `Retry-After`, until its time is over; all of them may be repeated safely
+ * (but `newKey`, which is sent once). What is no success is thrown as a `TaskError`.
+ */
+import {
+  batchAnswer,
+  type CancelRequest,
+  type DoctorAnswer,
+  doctorAnswer,
+  drainAnswer,
+  type EventList,
+  eventList,
+  type ListQuery,
+  type LogList,
+  logList,
+  type NewKeyAnswer,
+  type NewKeyRequest,
+  newKeyAnswer,
+  type ResolveRequest,
+  type RetryRequest,
+  type ServiceInfo,
+  type SubmitRequest,
+  serviceInfo,
+  TaskError,
+  type TaskList,
+  type TaskView,
+  type TypeList,
+  taskList,
+  taskView,
+  typeList,
+  type WorkerList,
+  type WorkerView,
+  workerList,
+  workerView,
+} from '../contract/index.ts';
+import { clientDefaults, wireDefaults, workerDefaults } from '../core/defaults.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Random } from '../ports/random.ts';
+import type { Call, Door, Query } from '../wire/door.ts';
+import type { HttpAnswer } from '../wire/judge.ts';
+import type { KeySource } from '../wire/key.ts';
+import { toTaskError, worthAgain } from './errors.ts';
+import { Patience } from './patience.ts';
+
+export interface ServiceClientOptions {
+  readonly door: Door;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Of the door; read again once when it is answered 401. */
+  readonly key?: KeySource | undefined;
+  /** If given, the first call checks that the key belongs to it. */
+  readonly project?: string | undefined;
+  /** How long a call goes on asking [60 s]; 0: each call is made once. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface CallOptions {
+  /** Instead of the client's. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Filters and page of `GET /tasks`, all optional. */
+export type TaskQuery = Partial<ListQuery>;
+
+export type BatchItems = readonly { readonly status: number; readonly body: unknown }[];
+
+export class ServiceClient {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly #options: ServiceClientOptions;
+  #info: ServiceInfo | undefined;
+  #checked: Promise<Unsuccessful | undefined> | undefined;
+
+  constructor(options: ServiceClientOptions) {
+    this.#options = options;
+    this.clock = options.clock;
+    this.random = options.random;
+  }
+
+  /** As people write the address. */
+  get shown(): string {
+    return this.#options.door.address.shown;
+  }
+
+  /** Contracts, limits and features. Asked for once and then remembered. */
+  async discover(how?: CallOptions): Promise<ServiceInfo> {
+    this.#info ??= await this.#get('/', serviceInfo, {}, how, { open: true });
+    return this.#info;
+  }
+
+  /** @returns `replayed`: this request had been accepted before. */
+  async submit(
+    request: SubmitRequest,
+    how?: CallOptions,
+  ): Promise<{ task: TaskView; replayed: boolean }> {
+    const call = { method: 'POST', path: '/tasks', body: request, statuses: [200, 201] } as const;
+    const { status, value } = await this.#insist({ ...call, schema: taskView }, how);
+    return { task: value, replayed: status === 200 };
+  }
+
+  /** One batch call, made once: the answers of its items, or what became of the call as a whole. */
+  submitBatch(
+    requests: readonly SubmitRequest[],
+    how?: CallOptions,
+  ): Promise<HttpAnswer<BatchItems>> {
+    const call = { method: 'POST', path: '/tasks/batch', body: requests, statuses: [200] } as const;
+    return this.#once({ ...call, schema: batchAnswer, signal: how?.signal });
+  }
+
+  getTask(id: string, how?: CallOptions): Promise<TaskView> {
+    return this.#get(taskPath(id), taskView, {}, how);
+  }
+
+  listTasks(query: TaskQuery = {}, how?: CallOptions): Promise<TaskList> {
+    return this.#get('/tasks', taskList, query as Query, how, { maxBytes: wireDefaults.listBytes });
+  }
+
+  /** The journal after `after`; with `waitMs` (at most 30 s) it waits for news. */
+  events(
+    id: string,
+    query: { after?: number; waitMs?: number; limit?: number } = {},
+    how?: CallOptions,
+  ): Promise<EventList> {
+    const timeoutMs = workerDefaults.requestTimeoutMs + (query.waitMs ?? 0);
+    return this.#get(`${taskPath(id)}/events`, eventList, query, how, { timeoutMs });
+  }
+
+  logs(
+    id: string,
+    query: { after?: string | undefined; limit?: number } = {},
+    how?: CallOptions,
+  ): Promise<LogList> {
+    return this.#get(`${taskPath(id)}/logs`, logList, query, how);
+  }
+
+  cancel(id: string, request: CancelRequest, how?: CallOptions): Promise<TaskView> {
+    return this.#post(`${taskPath(id)}/cancel`, request, taskView, how);
+  }
+
+  retry(id: string, request: RetryRequest, how?: CallOptions): Promise<TaskView> {
+    return this.#post(`${taskPath(id)}/retry`, request, taskView, how);
+  }
+
+  resolve(id: string, request: ResolveRequest, how?: CallOptions): Promise<TaskView> {
+    return this.#post(`${taskPath(id)}/resolve`, request, taskView, how);
+  }
+
+  async drainWorker(workerId: string, how?: CallOptions): Promise<void> {
+    await this.#post(`/workers/${encodeURIComponent(workerId)}/drain`, {}, drainAnswer, how);
+  }
+
+  workers(how?: CallOptions): Promise<WorkerList> {
+    return this.#get('/workers', workerList, {}, how);
+  }
+
+  worker(workerId: string, how?: CallOptions): Promise<WorkerView> {
+    return this.#get(`/workers/${encodeURIComponent(workerId)}`, workerView, {}, how);
+  }
+
+  types(how?: CallOptions): Promise<TypeList> {
+    return this.#get('/types', typeList, {}, how);
+  }
+
+  doctor(how?: CallOptions): Promise<DoctorAnswer> {
+    return this.#get('/doctor', doctorAnswer, {}, how);
+  }
+
+  /** Sent once: each answer that got lost would leave a key that nobody knows. */
+  newKey(request: NewKeyRequest, how?: CallOptions): Promise<NewKeyAnswer> {
+    const call = {
+      method: 'POST',
+      path: '/keys',
+      body: request,
+      statuses: [201],
+      once: true,
+    } as const;
+    return this.#ask({ ...call, schema: newKeyAnswer }, { ...how, timeoutMs: 0 });
+  }
+
+  /** For a caller that repeats by itself. */
+  patience(how: CallOptions = {}): Patience {
+    const timeoutMs = how.timeoutMs ?? this.#options.timeoutMs ?? clientDefaults.timeoutMs;
+    return new Patience(this.clock, this.random, timeoutMs, how.signal);
+  }
+
+  #get<T>(
+    path: string,
+    schema: Call<T>['schema'],
+    query: Query,
+    how: CallOptions | undefined,
+    more: Partial<Call<T>> = {},
+  ): Promise<T> {
+    return this.#ask({ method: 'GET', path, query, statuses: [200], schema, ...more }, how);
+  }
+
+  #post<T>(
+    path: string,
+    body: unknown,
+    schema: Call<T>['schema'],
+    how: CallOptions | undefined,
+  ): Promise<T> {
+    return this.#ask({ method: 'POST', path, body, statuses: [200], schema }, how);
+  }
+
+  async #ask<T>(call: Call<T>, how: CallOptions | undefined): Promise<T> {
+    return (await this.#insist(call, how)).value;
+  }
+
+  async #insist<T>(
+    call: Call<T>,
+    how: CallOptions = {},
+  ): Promise<Extract<HttpAnswer<T>, { kind: 'ok' }>> {
+    const patience = this.patience(how);
+    const limitMs = call.timeoutMs ?? workerDefaults.requestTimeoutMs;
+    for (;;) {
+      // A single try gets the whole time of a call; of several the last one ends with the patience.
+      const timeoutMs = patience.left > 0 ? Math.min(limitMs, patience.left) : limitMs;
+      const answer = await this.#once({ ...call, timeoutMs, signal: how.signal });
+      if (answer.kind === 'ok') return answer;
+      const again = worthAgain(answer) && (await patience.wait(answer.retryAfterMs));
+      if (!again) throw toTaskError(answer);
+    }
+  }
+
+  /** One call, by a key of the right project. */
+  async #once<T>(call: Call<T>): Promise<HttpAnswer<T>> {
+    const { project } = this.#options;
+    if (project === undefined || call.open) return this.#send(call);
+    this.#checked ??= this.#checkProject(project);
+    const failed = await this.#checked;
+    if (!failed) return this.#send(call);
+    this.#checked = undefined;
+    return failed;
+  }
+
+  /** A key that is refused is read again from where it came from, and then tried once more. */
+  async #send<T>(call: Call<T>): Promise<HttpAnswer<T>> {
+    const { door, key } = this.#options;
+    const answer = await door.call(call);
+    if (!key || answer.kind !== 'refused' || answer.status !== 401) return answer;
+    const before = key.current();
+    const after = await key.reload();
+    return after === undefined || after === before ? answer : door.call(call);
+  }
+
+  /** Rejects with `PROJECT_MISMATCH`; resolves with what kept it from finding out. */
+  async #checkProject(project: string): Promise<Unsuccessful | undefined> {
+    const call = { method: 'GET', path: '/doctor', statuses: [200], schema: doctorAnswer } as const;
+    const answer = await this.#send(call);
+    if (answer.kind !== 'ok') return answer;
+    if (answer.value.project === project) return undefined;
+    throw new TaskError(
+      'PROJECT_MISMATCH',
+      `The key belongs to project "${answer.value.project}", not to "${project}".`,
+      { hint: `Use a key of "${project}", or leave the project out.` },
+    );
+  }
+}
+
+type Unsuccessful = Exclude<HttpAnswer<never>, { kind: 'ok' }>;
+
+function taskPath(id: string): string {
+  return `/tasks/${encodeURIComponent(id)}`;
+}

@@ -1,0 +1,128 @@
+/**
+ * Submits many tasks in batches within the control plane's limits. Each task stands for itself: what was
+ * answered is settled, only what got no answer (or was told to come later) goes again. A batch that is
+ * refused whole says nothing about its tasks: it goes again in halves, and the last one by itself.
+ */
+import {
+  limits,
+  type SubmitRequest,
+  TaskError,
+  type TaskView,
+  taskView,
+} from '../contract/index.ts';
+import { afterRefusedBatch, type BatchLimits, batches } from '../core/batches.ts';
+import { judgeItem } from '../wire/judge.ts';
+import { toTaskError, worthAgain } from './errors.ts';
+import type { CallOptions, ServiceClient } from './service-client.ts';
+
+/** What became of one of many tasks. */
+export type SubmitOutcome =
+  | { readonly ok: true; readonly task: TaskView; readonly replayed: boolean }
+  | { readonly ok: false; readonly error: TaskError };
+
+interface Item {
+  readonly request: SubmitRequest;
+  readonly index: number;
+}
+
+/** Never rejects for a single task; `outcomes` are in the order of `requests`. */
+export async function submitMany(
+  client: ServiceClient,
+  requests: readonly (SubmitRequest | TaskError)[],
+  how: CallOptions = {},
+): Promise<SubmitOutcome[]> {
+  const outcomes: (SubmitOutcome | undefined)[] = requests.map((request) =>
+    request instanceof TaskError ? { ok: false, error: request } : undefined,
+  );
+  let waiting = requests.flatMap((request, index) =>
+    request instanceof TaskError ? [] : [{ request, index }],
+  );
+  if (waiting.length === 0) return outcomes as SubmitOutcome[];
+  const patience = client.patience(how);
+  const sizes = await limitsOf(client, how);
+  for (;;) {
+    const again: { item: Item; error: TaskError }[] = [];
+    let retryAfterMs = 0;
+    const settle = (item: Item, outcome: SubmitOutcome, wait?: number) => {
+      if (outcome.ok || !outcome.error.retryable) outcomes[item.index] = outcome;
+      else {
+        again.push({ item, error: outcome.error });
+        retryAfterMs = Math.max(retryAfterMs, wait ?? 0);
+      }
+    };
+    const bytesOf = ({ request }: Item) => Buffer.byteLength(JSON.stringify(request));
+    for (const group of batches(waiting, bytesOf, sizes))
+      await sendGroup(client, group, how, settle);
+    if (again.length === 0) return outcomes as SubmitOutcome[];
+    // Some went well: the peer is there, so the next wait is a short one.
+    if (again.length < waiting.length) patience.renewed();
+    if (!(await patience.wait(retryAfterMs))) {
+      for (const { item, error } of again) outcomes[item.index] = { ok: false, error };
+      return outcomes as SubmitOutcome[];
+    }
+    waiting = again.map(({ item }) => item);
+  }
+}
+
+type Settle = (item: Item, outcome: SubmitOutcome, retryAfterMs?: number) => void;
+
+async function sendGroup(
+  client: ServiceClient,
+  group: readonly Item[],
+  how: CallOptions,
+  settle: Settle,
+): Promise<void> {
+  const answer = await client.submitBatch(
+    group.map(({ request }) => request),
+    how,
+  );
+  if (answer.kind === 'ok') {
+    for (const [i, item] of group.entries()) {
+      const expected = { statuses: [200, 201], schema: taskView };
+      const one = judgeItem(answer.value[i], expected, client.shown, answer.sentAt);
+      if (one.kind === 'ok')
+        settle(item, { ok: true, task: one.value, replayed: one.status === 200 });
+      else settle(item, { ok: false, error: toTaskError(one) }, one.retryAfterMs);
+    }
+    return;
+  }
+  const refusedWhole = answer.kind === 'refused' && WHOLE.has(answer.status);
+  const next = refusedWhole ? afterRefusedBatch(group) : undefined;
+  if (next?.send === 'halves') {
+    for (const half of next.halves) await sendGroup(client, half, how, settle);
+  } else if (next?.send === 'single') {
+    await sendSingle(client, next.item, how, settle);
+  } else {
+    const error = toTaskError(answer);
+    for (const item of group)
+      settle(item, { ok: false, error }, worthAgain(answer) ? answer.retryAfterMs : 0);
+  }
+}
+
+async function sendSingle(
+  client: ServiceClient,
+  item: Item,
+  how: CallOptions,
+  settle: Settle,
+): Promise<void> {
+  try {
+    const done = await client.submit(item.request, { ...how, timeoutMs: 0 });
+    settle(item, { ok: true, ...done });
+  } catch (error) {
+    if (!(error instanceof TaskError)) throw error;
+    const wait = error.details?.retryAfterMs;
+    settle(item, { ok: false, error }, typeof wait === 'number' ? wait : 0);
+  }
+}
+
+/** Statuses of a batch that was refused as a whole: no JSON, too many items, too many bytes. */
+const WHOLE: ReadonlySet<number> = new Set([400, 413]);
+
+/** The peer's limits, or those of the contract where it does not tell them now. */
+async function limitsOf(client: ServiceClient, how: CallOptions): Promise<BatchLimits> {
+  try {
+    return (await client.discover({ ...how, timeoutMs: 0 })).limits;
+  } catch {
+    return limits;
+  }
+}
