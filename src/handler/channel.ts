@@ -10,19 +10,22 @@ export interface Channel {
   onFrame(listener: (frame: ToHost) => void): void;
 }
 
-/** Opens file descriptor 3. When the agent is gone, so is this process and everything in its group. */
+/** Opens it. When the agent is gone, so is this process and everything in its group. */
 export function openChannel(): Channel {
-  const socket = new Socket({ fd: CHANNEL_FD, readable: true, writable: true });
+  const incoming = new Socket({ fd: CHANNEL_FD.fromAgent, readable: true, writable: false });
+  const outgoing = new Socket({ fd: CHANNEL_FD.toAgent, readable: false, writable: true });
   const reader = new FrameReader<ToHost>();
   let listener = (_frame: ToHost) => {};
-  socket.on('data', (chunk: Buffer) => {
+  incoming.on('data', (chunk: Buffer) => {
     for (const frame of reader.push(chunk)) listener(frame);
   });
-  // An error is followed by the close; a handler may have closed the descriptor itself.
-  socket.on('error', () => {});
-  socket.on('close', endGroup);
+  for (const socket of [incoming, outgoing]) {
+    // An error is followed by the close; a handler may have closed the descriptor itself.
+    socket.on('error', () => {});
+    socket.on('close', endGroup);
+  }
   const write = (frame: Buffer) => {
-    socket.write(frame);
+    outgoing.write(frame);
   };
   return {
     send: (frame) => write(encodeFrame(frame)),

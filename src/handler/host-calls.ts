@@ -33,9 +33,9 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
 
   async function load(file: string): Promise<void> {
     const loaded = await loadHandler(file);
-    if (!loaded.ok) return channel.send({ t: 'not-loaded', problem: loaded.problem });
+    if (!loaded.ok) return channel.send({ t: 'not-loaded', file, problem: loaded.problem });
     handler = loaded.handler;
-    channel.send({ t: 'loaded', declaration: loaded.handler.declaration });
+    channel.send({ t: 'loaded', file, declaration: loaded.handler.declaration });
   }
 
   function run(n: number, job: CallJob): void {
@@ -63,6 +63,15 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
     tainted = true;
   };
   process.on('uncaughtException', stray);
+  const exit = process.exit.bind(process);
+  process.exit = (code) => {
+    const by = owner.getStore();
+    // What an earlier call has left running must not end the present one with it.
+    if (current !== undefined && by !== undefined && by !== current) {
+      throw new Error('process.exit() was called for a task that is over');
+    }
+    return exit(code);
+  };
   process.on('unhandledRejection', stray);
 }
 

@@ -1,14 +1,15 @@
 /**
- * What an agent and a handler host say to each other: frames of a 4-byte length and UTF-8 JSON, both ways over
- * one pipe of their own (file descriptor 3 of the host). It is not Node's built-in channel: that one shows
- * itself to handlers as `process.send` and `process.on('message')`; this one they do not meet.
+ * What an agent and a handler host say to each other: frames of a 4-byte length and UTF-8 JSON, over two
+ * pipes of their own (file descriptors 3 and 4 of the host). It is not Node's built-in channel: that one shows
+ * itself to handlers as `process.send` and `process.on('message')`; this one they do not meet. Two pipes, so that
+ * what a host said before its end can still be read when writing to it has failed.
  */
 import type { TaskFailure } from '../contract/errors.ts';
 import { hostDefaults } from '../core/defaults.ts';
 import type { StopReason } from './errors.ts';
 
-/** Where the host finds its channel. */
-export const CHANNEL_FD = 3;
+/** Where the host finds its channel: it reads from one and writes to the other. */
+export const CHANNEL_FD = { fromAgent: 3, toAgent: 4 } as const;
 /** Tells a started process that it is a host, and which. The host removes it before it loads anything. */
 export const ROLE_VARIABLE = 'INTERLOCK_HOST_ROLE';
 export type HostRole = 'host' | 'probe';
@@ -50,7 +51,8 @@ export type CallOutcome =
 
 /** Agent → host. `n` counts the calls of a host: what is late for an earlier one is dropped. */
 export type ToHost =
-  | { readonly t: 'load'; readonly file: string }
+  /** `alone`: no other file is being loaded, so the process may end to say more about a failure. */
+  | { readonly t: 'load'; readonly file: string; readonly alone?: boolean }
   | { readonly t: 'run'; readonly n: number; readonly job: CallJob }
   | { readonly t: 'stop'; readonly n: number; readonly reason: StopReason }
   | { readonly t: 'gate'; readonly n: number; readonly refused?: string }
@@ -59,8 +61,14 @@ export type ToHost =
 
 /** Host → agent. */
 export type FromHost =
-  | { readonly t: 'loaded'; readonly declaration: Declaration }
-  | { readonly t: 'not-loaded'; readonly problem: LoadProblem }
+  | { readonly t: 'loaded'; readonly file: string; readonly declaration: Declaration }
+  | {
+      readonly t: 'not-loaded';
+      readonly file: string;
+      readonly problem: LoadProblem;
+      /** The place of a syntax error is known to the runtime only: it prints it when the process ends by it. */
+      readonly unplaced?: boolean;
+    }
   | { readonly t: 'progress'; readonly n: number; readonly update: ProgressUpdate }
   | { readonly t: 'log'; readonly n: number; readonly level: LogLevel; readonly text: string }
   | { readonly t: 'effect'; readonly n: number }

@@ -1,0 +1,256 @@
+/**
+ * One job of the carrier `process`. Phases: waiting → loading → running → closing → ended.
+ *   waiting  no host yet
+ *   loading  a host is starting and loads the module; the handler has not begun
+ *   running  the handler has its input; left by what it says, or by the end of its host
+ *   closing  its outcome is known; output is read to its end, what it left behind is killed and waited for
+ *   ended    `ended` has settled and nobody is called any more
+ */
+
+import type { TaskFailure } from '../contract/errors.ts';
+import { hostDefaults } from '../core/defaults.ts';
+import { type CallOutcome, encodeFrame, type FromHost } from '../handler/protocol.ts';
+import type { Job, JobEnd, JobListener, RunningJob, StopReason } from '../ports/carrier.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
+import { exitText, type Host } from './host.ts';
+import { drained, type HostGone, type HostListener } from './host-process.ts';
+import { JobLog } from './job-log.ts';
+import type { Mark, NewProcesses } from './new-processes.ts';
+import { type KernelKills, saysOutOfMemory } from './out-of-memory.ts';
+import { OutputLines } from './output-lines.ts';
+
+export interface JobRunContext {
+  readonly clock: Clock;
+  readonly newProcesses: NewProcesses;
+  readonly kernelKills: KernelKills;
+  /** The job waits no longer for a host. */
+  leftQueue(run: JobRun): void;
+  /** The host is free again (or retired); called before `ended` settles. */
+  released(host: Host): void;
+}
+
+export class JobRun implements RunningJob, HostListener {
+  readonly job: Job;
+  readonly ended: Promise<JobEnd>;
+  readonly #ctx: JobRunContext;
+  readonly #listener: JobListener;
+  readonly #log: JobLog;
+  readonly #stdout: OutputLines;
+  readonly #stderr: OutputLines;
+  #settle: (end: JobEnd) => void = () => {};
+  #phase: 'waiting' | 'loading' | 'running' | 'closing' | 'ended' = 'waiting';
+  #host: Host | undefined;
+  #n = 0;
+  #mark: Mark | undefined;
+  #outcome: CallOutcome | undefined;
+  #stopReason: StopReason | undefined;
+  #killAt = Number.POSITIVE_INFINITY;
+  #killTimer: Timer | undefined;
+  #killedForStop = false;
+  #moreTimer: Timer | undefined;
+  #effectAsked = false;
+
+  constructor(job: Job, listener: JobListener, ctx: JobRunContext) {
+    this.job = job;
+    this.#listener = listener;
+    this.#ctx = ctx;
+    this.#log = new JobLog(ctx.clock, (lines) => this.#live() && listener.log(lines));
+    this.#stdout = new OutputLines(this.#log, 'info');
+    this.#stderr = new OutputLines(this.#log, 'warn');
+    this.ended = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#host?.process.pid;
+  }
+
+  get waiting(): boolean {
+    return this.#phase === 'waiting';
+  }
+
+  /** Runs the job on this host, which is this job's alone from now on. */
+  async runOn(host: Host): Promise<void> {
+    this.#host = host;
+    this.#phase = 'loading';
+    // Nothing is awaited on a warm host: this is the short way of every job.
+    const failure = host.loaded ? undefined : await host.ready;
+    if (this.#stopReason !== undefined) return this.#closed({ how: 'stopped' });
+    if (failure) return this.#closed({ how: 'not-begun', error: failure });
+    this.#begin(host);
+  }
+
+  /** Ends a job that has no host. */
+  giveUp(error: TaskFailure): void {
+    if (this.#phase === 'waiting') this.#end({ how: 'not-begun', error });
+  }
+
+  openGate(): void {
+    this.#send({ t: 'gate', n: this.#n });
+  }
+
+  refuseGate(why: string): void {
+    this.#send({ t: 'gate', n: this.#n, refused: why });
+  }
+
+  stop(reason: StopReason, graceMs: number): void {
+    const first = this.#stopReason === undefined;
+    this.#stopReason ??= reason;
+    if (this.#phase === 'waiting') {
+      this.#ctx.leftQueue(this);
+      this.#end({ how: 'stopped' });
+    } else if (this.#phase === 'loading') {
+      // Nothing has begun, so there is nothing to be graceful to.
+      this.#host?.retire('its only job was stopped');
+      this.#host?.process.kill();
+    } else if (this.#phase === 'running') {
+      if (first) this.#send({ t: 'stop', n: this.#n, reason: this.#stopReason });
+      this.#killWithin(graceMs);
+    }
+  }
+
+  frame(frame: FromHost): void {
+    if (frame.t === 'tainted') {
+      this.#host?.taint(frame.why);
+      return;
+    }
+    if (!('n' in frame) || frame.n !== this.#n || this.#outcome !== undefined) return;
+    switch (frame.t) {
+      case 'progress':
+        this.#listener.progress(frame.update);
+        this.#moreTimer ??= this.#ctx.clock.timer(hostDefaults.progressEveryMs, () => {
+          this.#moreTimer = undefined;
+          this.#send({ t: 'more', n: this.#n });
+        });
+        break;
+      case 'log':
+        this.#log.add(frame.level, frame.text);
+        break;
+      case 'effect':
+        if (!this.#effectAsked) this.#listener.effectRequested();
+        this.#effectAsked = true;
+        break;
+      case 'end':
+        this.#outcome = frame.outcome;
+        this.#log.drop(frame.logBytesDropped);
+        void this.#close(frame.outcome);
+        break;
+    }
+  }
+
+  output(stream: 'stdout' | 'stderr', chunk: Buffer): void {
+    (stream === 'stdout' ? this.#stdout : this.#stderr).push(chunk);
+  }
+
+  gone(gone: HostGone): void {
+    if (this.#phase !== 'running') return;
+    this.#phase = 'closing';
+    const host = this.#host as Host;
+    host.retire(`it has ended (${exitText(gone)})`);
+    void this.#closed(this.#killedForStop ? { how: 'killed' } : this.#died(host, gone));
+  }
+
+  #begin(host: Host): void {
+    const { job } = this;
+    this.#n = ++host.calls;
+    let input: Buffer;
+    try {
+      input = encodeFrame({ t: 'run', n: this.#n, job });
+    } catch (error) {
+      const message = `The input cannot be handed to the handler: ${(error as Error).message}`;
+      const failure = { code: 'INPUT_INVALID', message, retryable: false };
+      void this.#closed({ how: 'not-begun', error: failure });
+      return;
+    }
+    this.#phase = 'running';
+    host.process.stderrTail.clear();
+    host.hear(this);
+    this.#mark = this.#ctx.newProcesses.mark();
+    this.#ctx.kernelKills.refresh();
+    this.#listener.begun();
+    host.process.write(input);
+  }
+
+  #killWithin(graceMs: number): void {
+    const at = this.#ctx.clock.now() + Math.max(0, graceMs);
+    if (at >= this.#killAt) return;
+    this.#killAt = at;
+    this.#killTimer?.cancel();
+    const kill = () => {
+      if (this.#phase !== 'running') return;
+      this.#killedForStop = true;
+      this.#host?.process.kill();
+    };
+    if (graceMs <= 0) kill();
+    else this.#killTimer = this.#ctx.clock.timer(graceMs, kill);
+  }
+
+  /** The handler has said how it ended: reads its output to the end and clears away what it left. */
+  async #close(outcome: CallOutcome): Promise<void> {
+    const host = this.#host as Host;
+    this.#phase = 'closing';
+    await drained();
+    const left = this.#ctx.newProcesses
+      .since(this.#mark as Mark, host.process.pid ?? 0)
+      ?.filter((pid) => !host.kept.has(pid));
+    if (left === undefined) host.retire('what its call left behind cannot be seen on this system');
+    else if (left.length > 0) {
+      host.retire(`its call left processes behind (${left.join(', ')})`);
+      this.#log.add(
+        'warn',
+        `The handler left ${left.length === 1 ? 'a process' : `${left.length} processes`} running (${left.join(', ')}); what it started was ended with it.`,
+      );
+    }
+    if (this.#stopReason !== undefined) host.retire('its call was stopped');
+    if (host.calls >= hostDefaults.callsPerHost) host.retire('it has had its number of calls');
+    await this.#closed(outcome);
+  }
+
+  #died(host: Host, gone: HostGone): JobEnd {
+    const { exitCode, signal, killReason } = gone;
+    const stderr = host.process.stderrTail.text.trim();
+    const killedByKernel =
+      signal === 'SIGKILL' && killReason === undefined && this.#ctx.kernelKills.justRose();
+    const outOfMemory = killedByKernel || saysOutOfMemory(stderr, exitCode, signal);
+    const line = outOfMemory ? stderr.match(/^.*out of memory.*$/im)?.[0] : undefined;
+    const detail = killReason ?? line ?? stderr.slice(-hostDefaults.stderrToldChars).trim();
+    return {
+      how: 'died',
+      ...(exitCode !== undefined && { exitCode }),
+      ...(signal !== undefined && { signal }),
+      ...(outOfMemory && { outOfMemory }),
+      ...(detail !== '' && { detail: detail.toWellFormed() }),
+    };
+  }
+
+  /** A retired host has to be gone before the job has ended: only then nothing of the handler runs. */
+  async #closed(end: JobEnd): Promise<void> {
+    const host = this.#host as Host;
+    if (host.retired !== undefined || host.process.over) {
+      host.process.kill();
+      await host.process.gone;
+    }
+    host.hear(undefined);
+    this.#stdout.end();
+    this.#stderr.end();
+    this.#log.end();
+    this.#ctx.released(host);
+    this.#end(end);
+  }
+
+  #end(end: JobEnd): void {
+    this.#phase = 'ended';
+    this.#killTimer?.cancel();
+    this.#moreTimer?.cancel();
+    this.#settle(end);
+  }
+
+  #live(): boolean {
+    return this.#phase !== 'ended';
+  }
+
+  #send(frame: Parameters<typeof encodeFrame>[0]): void {
+    if (this.#phase === 'running') this.#host?.process.write(encodeFrame(frame));
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * Loads handlers in a process of its own to learn what they declare. First all together, which takes one process;
+ * then one by one whatever has not answered (it hangs, or something ended the process) or has to be asked again.
+ */
+import { hostDefaults } from '../core/defaults.ts';
+import type { Probe, Probed } from '../handler/discovery.ts';
+import { encodeFrame, type FromHost } from '../handler/protocol.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import { exitText } from './host.ts';
+import { type HostGone, HostProcess } from './host-process.ts';
+import type { SpawnOptions } from './spawn-host.ts';
+
+export interface ProbeOptions extends Omit<SpawnOptions, 'role'> {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Default: `hostDefaults.probeMs`. */
+  readonly probeMs?: number;
+}
+
+export function createProbe(options: ProbeOptions): Probe {
+  return async (files) => {
+    const results = new Map<string, Probed>();
+    if (files.length > 1) {
+      for (const [file, answer] of (await load(files, options)).answers) {
+        if (answer.t === 'loaded' || !answer.unplaced) results.set(file, probed(answer));
+      }
+    }
+    const rest = files.filter((file) => !results.has(file));
+    const lane = async () => {
+      for (let file = rest.shift(); file !== undefined; file = rest.shift()) {
+        results.set(file, await loadAlone(file, options));
+      }
+    };
+    await Promise.all(Array.from({ length: hostDefaults.probesAtOnce }, lane));
+    return results;
+  };
+}
+
+type Answer = Extract<FromHost, { t: 'loaded' | 'not-loaded' }>;
+
+interface Session {
+  readonly answers: ReadonlyMap<string, Answer>;
+  readonly gone: HostGone;
+  readonly timedOut: boolean;
+  readonly stderr: string;
+}
+
+/** One process: loads the files until all have answered, none answers for too long, or the process ends. */
+async function load(files: readonly string[], options: ProbeOptions): Promise<Session> {
+  const { clock, log, probeMs = hostDefaults.probeMs } = options;
+  const answers = new Map<string, Answer>();
+  const host = new HostProcess({ ...options, role: 'probe' }, clock, log);
+  let timedOut = false;
+  const timer = () =>
+    clock.timer(probeMs, () => {
+      timedOut = true;
+      host.kill();
+    });
+  let silence = timer();
+  const alone = files.length === 1;
+  host.listener = {
+    frame: (frame) => {
+      if (frame.t !== 'loaded' && frame.t !== 'not-loaded') return;
+      answers.set(frame.file, frame);
+      silence.cancel();
+      silence = timer();
+      const more = frame.t === 'not-loaded' && frame.unplaced && alone;
+      if (answers.size === files.length && !more) host.kill();
+    },
+    output: () => {},
+  };
+  for (const file of files) host.write(encodeFrame({ t: 'load', file, alone }));
+  const gone = await host.gone;
+  silence.cancel();
+  return { answers, gone, timedOut, stderr: host.stderrTail.text };
+}
+
+async function loadAlone(file: string, options: ProbeOptions): Promise<Probed> {
+  const { answers, gone, timedOut, stderr } = await load([file], options);
+  const answer = answers.get(file);
+  if (answer !== undefined) return probed(answer, placeIn(stderr));
+  if (gone.notStarted !== undefined) {
+    const hint = 'Mend that and start again.';
+    return { ok: false, problem: { code: 'HOST_NOT_STARTED', message: gone.notStarted, hint } };
+  }
+  if (timedOut) {
+    const seconds = (options.probeMs ?? hostDefaults.probeMs) / 1_000;
+    return bad(
+      `It was not loaded within ${seconds} s.`,
+      'Look for a top-level await that does not end, or a loop; move it into the handler.',
+    );
+  }
+  const last = stderr.trim().slice(-hostDefaults.stderrToldChars);
+  return bad(
+    `It ends the process while it is loaded (${exitText(gone)}).${last && ` It said: ${last}`}`,
+    'A handler must not call process.exit() or crash at its top level.',
+  );
+}
+
+function probed(answer: Answer, place?: string): Probed {
+  if (answer.t === 'loaded') return { ok: true, declaration: answer.declaration };
+  const { code, message, hint } = answer.problem;
+  return {
+    ok: false,
+    problem: { code, message: place ? `${message} (${place})` : message, hint },
+  };
+}
+
+/** Where the runtime saw an error that ended the process: its first line is `file:line`. */
+function placeIn(stderr: string): string | undefined {
+  return stderr.match(/^(?:file:\/\/)?(\S.*:\d+)$/m)?.[1];
+}
+
+function bad(message: string, hint: string): Probed {
+  return { ok: false, problem: { code: 'HANDLER_NOT_LOADED', message, hint } };
+}

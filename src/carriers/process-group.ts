@@ -1,0 +1,79 @@
+/**
+ * What runs in a process group, by asking the kernel. A group is named by the pid of the host that leads it,
+ * and outlives the host as long as anything else is in it.
+ */
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { hostDefaults } from '../core/defaults.ts';
+import type { Clock } from '../ports/clock.ts';
+
+const LINUX = process.platform === 'linux';
+const WINDOWS = process.platform === 'win32';
+
+/** SIGKILL to everything in the group. Nothing there is fine. */
+export function killGroup(leader: number): void {
+  if (WINDOWS) {
+    // There are no groups: the tree below the host, as far as its links hold.
+    execFile('taskkill', ['/pid', String(leader), '/T', '/F'], { windowsHide: true }, () => {});
+    return;
+  }
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch {
+    // ESRCH: gone. EPERM (macOS): only zombies are left.
+  }
+}
+
+/** Whether anything still runs in the group. A zombie does not run: it waits for a parent that may never look. */
+export function groupRuns(leader: number): boolean {
+  try {
+    process.kill(WINDOWS ? leader : -leader, 0);
+  } catch {
+    return false;
+  }
+  return LINUX ? members(leader).length > 0 : true;
+}
+
+/**
+ * Resolves when nothing of the group runs any more, killing what is found. Looks ever more seldom; `slow` is
+ * called once if it takes long (a process that hangs in the kernel). Never gives up: a slot is free only then.
+ */
+export async function groupGone(leader: number, clock: Clock, slow: () => void): Promise<void> {
+  const { first, last }: Record<'first' | 'last', number> = hostDefaults.goneLookMs;
+  const since = clock.now();
+  let told = false;
+  for (let wait = first; groupRuns(leader); wait = Math.min(last, wait * 2)) {
+    killGroup(leader);
+    if (!told && clock.now() - since >= hostDefaults.goneSlowMs) {
+      told = true;
+      slow();
+    }
+    await clock.sleep(wait);
+  }
+}
+
+/** Processes of the group that run, its leader included. Linux only. */
+export function members(leader: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => runsIn(pid, leader));
+}
+
+/** Whether this pid (or thread id) is in the group and no zombie. */
+export function runsIn(pid: number, leader: number): boolean {
+  const found = processStat(pid);
+  return found !== undefined && found.group === leader && !'ZX'.includes(found.state);
+}
+
+export function processStat(pid: number): { state: string; group: number } | undefined {
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    return undefined; // It has just gone.
+  }
+  // The name in parentheses may hold anything, also spaces and parentheses.
+  const [state = '', , group] = text.slice(text.lastIndexOf(')') + 2).split(' ', 3);
+  return { state, group: Number(group) };
+}

@@ -1,0 +1,209 @@
+/**
+ * The carrier of the daemon: handlers run in child processes of our own program, kept warm. A host has one
+ * handler's file loaded and runs one job at a time; there are never more of them than `maxHosts`. Woken by
+ * `start`, by jobs that end and by the time of idle hosts; ends with `close`.
+ */
+import { hostDefaults } from '../core/defaults.ts';
+import type { Carrier, Job, JobListener, RunningJob } from '../ports/carrier.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import { Host } from './host.ts';
+import { JobRun, type JobRunContext } from './job-run.ts';
+import { NewProcesses } from './new-processes.ts';
+import { KernelKills } from './out-of-memory.ts';
+import type { HostCommand } from './spawn-host.ts';
+
+export interface ProcessCarrierOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly hostCommand: HostCommand;
+  /** Hosts at most, running and idle: the number of slots. */
+  readonly maxHosts: number;
+  /** Stands in the environment of every host, so that a later session finds them: see `killHosts`. */
+  readonly marker: string;
+  /** What hosts inherit; keys are taken out. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Working folder of hosts; default: the agent's. */
+  readonly cwd?: string;
+  /** Default: `hostDefaults.idleMs`. */
+  readonly idleMs?: number;
+}
+
+/** A carrier that can also start hosts ahead of their first job. */
+export interface ProcessCarrier extends Carrier {
+  /** Starts a host for each of these files, as far as there is room. Resolves when they are loaded or have failed. */
+  warm(files: readonly string[]): Promise<void>;
+}
+
+export function createProcessCarrier(options: ProcessCarrierOptions): ProcessCarrier {
+  return new HostPool(options);
+}
+
+class HostPool implements ProcessCarrier {
+  readonly #options: ProcessCarrierOptions;
+  readonly #hosts = new Set<Host>();
+  /** Idle ones, the longest idle first. */
+  readonly #idle = new Map<Host, Timer>();
+  /** Started ahead of a job, not loaded yet. */
+  readonly #warming = new Set<Host>();
+  readonly #queue = new Set<JobRun>();
+  readonly #newProcesses: NewProcesses;
+  readonly #context: JobRunContext;
+  #closed = false;
+
+  constructor(options: ProcessCarrierOptions) {
+    this.#options = options;
+    this.#newProcesses = new NewProcesses(options.clock);
+    this.#context = {
+      clock: options.clock,
+      newProcesses: this.#newProcesses,
+      kernelKills: new KernelKills(options.clock),
+      leftQueue: (run) => this.#queue.delete(run),
+      released: (host) => this.#released(host),
+    };
+  }
+
+  start(job: Job, listener: JobListener): RunningJob {
+    const run = new JobRun(job, listener, this.#context);
+    // Later in this turn: the caller has the job in hand before its listener is called.
+    queueMicrotask(() => {
+      if (run.waiting) this.#place(run);
+    });
+    return run;
+  }
+
+  async warm(files: readonly string[]): Promise<void> {
+    const started: Promise<unknown>[] = [];
+    for (const file of files) {
+      if (this.#closed || this.#hosts.size >= this.#options.maxHosts) break;
+      const host = this.#newHost(file);
+      this.#warming.add(host);
+      const loaded = host.ready.then(() => {
+        this.#warming.delete(host);
+        this.#released(host);
+      });
+      started.push(loaded);
+    }
+    await Promise.all(started);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const run of this.#queue) {
+      this.#queue.delete(run);
+      run.giveUp(CLOSED);
+    }
+    for (const host of this.#hosts) host.retire('the worker ends');
+    const ending = [...this.#idle.keys(), ...this.#warming];
+    for (const host of ending) this.#end(host);
+    await Promise.all(ending.map((host) => host.process.gone));
+    this.#tidy();
+  }
+
+  #place(run: JobRun): void {
+    const { file } = run.job;
+    if (this.#closed || file === undefined) {
+      run.giveUp(this.#closed ? CLOSED : NO_FILE);
+      return;
+    }
+    const warm = [...this.#idle.keys()].findLast((host) => host.file === file);
+    if (warm) {
+      this.#wake(warm);
+      void run.runOn(warm);
+      return;
+    }
+    if (this.#hosts.size >= this.#options.maxHosts) {
+      const [oldest] = this.#idle.keys();
+      if (oldest === undefined) {
+        this.#queue.add(run);
+        return;
+      }
+      oldest.retire('another handler needs its place');
+      this.#end(oldest);
+    }
+    void run.runOn(this.#newHost(file));
+  }
+
+  #newHost(file: string): Host {
+    const { hostCommand, env, marker, cwd, clock, log } = this.#options;
+    const spawn = { command: hostCommand, role: 'host', env, marker, cwd } as const;
+    const host = new Host(file, spawn, clock, log, this.#newProcesses);
+    this.#hosts.add(host);
+    void host.process.gone.then((gone) => {
+      this.#forget(host);
+      const why = host.retired ?? 'it ended by itself while idle';
+      log.debug('host.gone', `A handler host is gone: ${why}.`, {
+        pid: host.process.pid,
+        file,
+        calls: host.calls,
+        ...gone,
+      });
+    });
+    return host;
+  }
+
+  /** A host whose job is over, or whose module is loaded: the next job, or rest. */
+  #released(host: Host): void {
+    if (host.process.over) this.#forget(host);
+    else if (host.retired !== undefined) this.#end(host);
+    else {
+      host.hear({
+        frame: (frame) => {
+          if (frame.t !== 'tainted') return;
+          host.taint(frame.why);
+          this.#end(host);
+        },
+        output: () => {},
+      });
+      const rest = this.#options.clock.timer(this.#options.idleMs ?? hostDefaults.idleMs, () => {
+        host.retire('it was idle');
+        this.#end(host);
+      });
+      this.#idle.set(host, rest);
+    }
+    this.#next();
+  }
+
+  /** Places whoever waits for a host. */
+  #next(): void {
+    for (const run of this.#queue) {
+      if (this.#hosts.size >= this.#options.maxHosts && this.#idle.size === 0) return;
+      this.#queue.delete(run);
+      this.#place(run);
+    }
+  }
+
+  #wake(host: Host): void {
+    this.#idle.get(host)?.cancel();
+    this.#idle.delete(host);
+  }
+
+  /** Kills a host that runs nothing. Its place is free at once. */
+  #end(host: Host): void {
+    host.process.kill();
+    this.#wake(host);
+    this.#hosts.delete(host);
+  }
+
+  #forget(host: Host): void {
+    this.#wake(host);
+    this.#hosts.delete(host);
+    this.#tidy();
+    this.#next();
+  }
+
+  #tidy(): void {
+    if (this.#closed && this.#hosts.size === 0) this.#newProcesses.close();
+  }
+}
+
+const CLOSED = {
+  code: 'HOST_NOT_STARTED',
+  message: 'The worker ends: no handler is started any more.',
+  retryable: true,
+};
+const NO_FILE = {
+  code: 'HANDLER_NOT_LOADED',
+  message: 'The job names no handler file, which the carrier of processes needs.',
+  retryable: true,
+};

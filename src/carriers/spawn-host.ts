@@ -1,0 +1,87 @@
+/** Starts the child process of a host. What cannot be started is a value with a sentence, never a throw. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { type HostRole, MARKER_VARIABLE, ROLE_VARIABLE } from '../handler/protocol.ts';
+
+/** How our own program is started as a host: the pinned Node and `host.js`, or a standalone executable. */
+export interface HostCommand {
+  readonly execPath: string;
+  readonly args: readonly string[];
+}
+
+export interface SpawnOptions {
+  readonly command: HostCommand;
+  readonly role: HostRole;
+  /** The agent's environment; keys and our own variables are taken out of it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Tells whose host it is; inherited by all that it starts. No secret. */
+  readonly marker: string;
+  /** Default: the agent's. */
+  readonly cwd?: string | undefined;
+}
+
+export interface SpawnedHost {
+  /** Leads a process group of its own number. */
+  readonly pid: number;
+  readonly child: ChildProcess;
+  readonly toHost: Writable;
+  readonly fromHost: Readable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+}
+
+export type SpawnResult =
+  | { readonly ok: true; readonly host: SpawnedHost }
+  /** Why it could not be started, as a sentence. */
+  | { readonly ok: false; readonly message: string };
+
+export async function spawnHost(options: SpawnOptions): Promise<SpawnResult> {
+  const { execPath, args } = options.command;
+  try {
+    const child = spawn(execPath, args, {
+      cwd: options.cwd,
+      env: hostEnvironment(options),
+      // A group of its own: it is ended whole, and a Ctrl-C in the terminal is the agent's alone.
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+      // The last two are the channel (CHANNEL_FD).
+      stdio: ['ignore', 'pipe', 'pipe', 'overlapped', 'overlapped'],
+    });
+    const failure = new Promise<Error>((resolve) => child.on('error', resolve));
+    if (child.pid === undefined) throw await failure;
+    const [, stdout, stderr, toHost, fromHost] = child.stdio as unknown as Pipes;
+    return { ok: true, host: { pid: child.pid, child, toHost, fromHost, stdout, stderr } };
+  } catch (error) {
+    return { ok: false, message: inWords(execPath, error as NodeJS.ErrnoException) };
+  }
+}
+
+type Pipes = [null, Readable, Readable, Writable, Readable];
+
+/** The agent's environment without keys, and with what a host has to know. */
+export function hostEnvironment(
+  options: Pick<SpawnOptions, 'env' | 'role' | 'marker'>,
+): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options.env)) {
+    if (value === undefined || /^(INTERLOCK_\w*KEY|NODE_CHANNEL_)/i.test(name)) continue;
+    env[name] = value;
+  }
+  env[ROLE_VARIABLE] = options.role;
+  env[MARKER_VARIABLE] = options.marker;
+  return env;
+}
+
+function inWords(execPath: string, error: NodeJS.ErrnoException): string {
+  const why = (error.code && reasons[error.code]) || error.message;
+  return `No process could be started for the handler (${execPath}): ${why}`;
+}
+
+const reasons: Record<string, string> = {
+  ENOENT: 'there is no such program, or the working folder is gone. Install the worker again.',
+  EACCES: 'it may not be executed. Check its permissions and the mount options of its disk.',
+  EMFILE: 'this process has too many files open. Raise its limit (ulimit -n, LimitNOFILE).',
+  ENFILE: 'the machine has too many files open. Raise fs.file-max or end what holds them.',
+  EAGAIN: 'there may be no more processes. Raise the limit (ulimit -u, TasksMax) or end some.',
+  ENOMEM: 'there is no memory for it. Run fewer handlers at once (--max-concurrent).',
+};
