@@ -63,4 +63,10 @@ export {
   RetryableError,
   UnknownOutcomeError,
 } from './handler/index.ts';
+export {
+  type HandleOptions,
+  TaskWorker,
+  type TaskWorkerOptions,
+} from './sdk/task-worker.ts';
 export type { KeySource } from './wire/key.ts';
+export type { WorkerEnd, WorkerStatus } from './worker/worker.ts';

@@ -20,7 +20,8 @@ const SRC_ROOMS: Record<string, string[]> = {
   // HTTP as worker and clients see it: calls become answers, never exceptions.
   wire: PORT_FORM,
   transports: [...PORT_FORM, 'wire'],
-  carriers: PORT_FORM,
+  // A job is called the same way in a host and inline.
+  carriers: [...PORT_FORM, 'handler'],
   stores: PORT_FORM,
   worker: ['core', 'ports', 'contract'],
   handler: ['contract'],
@@ -31,8 +32,9 @@ const INNER = Object.keys(SRC_ROOMS);
 const ROOMS: Record<string, string[]> = {
   ...SRC_ROOMS,
   // The face of the SDK puts a client and a worker together with the real forms of the ports.
-  index: INNER,
-  cli: [...INNER, 'index'],
+  sdk: INNER,
+  index: [...INNER, 'sdk'],
+  cli: [...INNER, 'index', 'sdk'],
   sim: INNER.filter((room) => room !== 'system'),
   conformance: ['contract', 'client'],
 };
@@ -83,7 +85,7 @@ const BANS: { say: RegExp; only: RegExp; instead: string }[] = [
   },
   {
     say: /\bprocess\.env\b/,
-    only: /^src\/(cli\/|handler\/host|index\.ts$)/,
+    only: /^src\/(cli\/|sdk\/|handler\/host|index\.ts$)/,
     instead: 'an option that src/cli fills from the environment',
   },
   { say: /(?<![.\w])console\./, only: /^src\/cli\//, instead: 'the port log' },
