@@ -41,7 +41,11 @@ it('prints an admin key at the first start only, and keeps its files to their ow
   const answer = await fetch(`${first.url}/api/tasks/v1/doctor`, {
     headers: { authorization: `Bearer ${first.adminKey}` },
   });
-  expect(await answer.json()).toMatchObject({ project: 'default', keyKind: 'admin', queueDepth: 0 });
+  expect(await answer.json()).toMatchObject({
+    project: 'default',
+    keyKind: 'admin',
+    queueDepth: 0,
+  });
   expect(statSync(data).mode & 0o777).toBe(0o700);
   for (const name of ['secret', 'control-plane.db', 'control-plane.db-wal'])
     expect(statSync(join(data, name)).mode & 0o077, name).toBe(0);
