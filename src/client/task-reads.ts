@@ -9,6 +9,7 @@ import {
   terminalStatuses,
 } from '../contract/index.ts';
 import { clientDefaults } from '../core/defaults.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
 import { idOf, type TaskRef } from './request.ts';
 import type { CallOptions, ServiceClient, TaskQuery } from './service-client.ts';
 
@@ -62,26 +63,35 @@ export class TaskReads {
    */
   async await(task: TaskRef, options: AwaitOptions = {}): Promise<TaskView> {
     const id = idOf(task);
-    const { clock } = this.client;
-    const until = clock.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
-    const how = (): CallOptions => ({
-      signal: options.signal,
-      timeoutMs: Math.min(clientDefaults.silenceMs, Math.max(1, until - clock.now())),
-    });
-    let view = await this.client.getTask(id, how());
-    const pause = new Pause(this.client);
-    for (let after = view.seq; !hasEnded(view); ) {
-      const left = until - clock.now();
-      if (left <= 0) throw stillGoing(view, options.timeoutMs ?? 0);
-      const waitMs = Math.min(clientDefaults.eventsWaitMs, Math.ceil(left));
-      const asked = clock.now();
-      const { events } = await this.client.events(id, { after, waitMs }, how());
-      if (events.some(({ kind }) => !NEVER_LAST.has(kind)))
-        view = await this.client.getTask(id, how());
-      if (events.length === 0) await pause.after(clock.now() - asked, waitMs, options.signal);
-      after = Math.max(after, view.seq, events.at(-1)?.seq ?? 0);
+    const { timeoutMs } = options;
+    const limit = new TimeLimit(this.client.clock, timeoutMs, options.signal);
+    let seen: TaskView | undefined;
+    try {
+      const how = { signal: limit.signal, timeoutMs: clientDefaults.silenceMs };
+      seen = await this.client.getTask(id, how);
+      const pause = new Pause(this.client);
+      for (let after = seen.seq; !hasEnded(seen); ) {
+        const events = await this.#news(id, after, pause, how);
+        if (events.some(({ kind }) => !NEVER_LAST.has(kind)))
+          seen = await this.client.getTask(id, how);
+        after = Math.max(after, seen.seq, events.at(-1)?.seq ?? 0);
+      }
+      return seen;
+    } catch (error) {
+      throw limit.over ? stillGoing(id, seen, timeoutMs ?? 0) : error;
+    } finally {
+      limit.end();
     }
-    return view;
+  }
+
+  /** One long poll for entries after `after`. */
+  async #news(id: string, after: number, pause: Pause, how: CallOptions): Promise<TaskEvent[]> {
+    const { clock } = this.client;
+    const waitMs = clientDefaults.eventsWaitMs;
+    const asked = clock.now();
+    const { events } = await this.client.events(id, { after, waitMs }, how);
+    if (events.length === 0) await pause.after(clock.now() - asked, waitMs, how.signal);
+    return events;
   }
 
   /** The journal in order, no entry twice. */
@@ -90,25 +100,22 @@ export class TaskReads {
     options: EventOptions = {},
   ): AsyncGenerator<TaskEvent, void, undefined> {
     const id = idOf(task);
-    const { clock } = this.client;
     const { follow = false, signal } = options;
     const how = follow ? { signal, timeoutMs: clientDefaults.silenceMs } : { signal };
     const pause = new Pause(this.client);
     let after = options.after ?? 0;
     let ended = follow && hasEnded(await this.client.getTask(id, how));
     for (;;) {
-      const waitMs = follow && !ended ? clientDefaults.eventsWaitMs : 0;
-      const asked = clock.now();
-      const { events } = await this.client.events(id, { after, waitMs }, how);
+      const events =
+        follow && !ended
+          ? await this.#news(id, after, pause, how)
+          : (await this.client.events(id, { after }, how)).events;
       for (const event of events) {
         if (event.seq <= after) continue;
         after = event.seq;
         yield event;
       }
-      if (events.length === 0) {
-        if (!follow || ended) return;
-        await pause.after(clock.now() - asked, waitMs, signal);
-      }
+      if (events.length === 0 && (!follow || ended)) return;
       if (follow && !ended && events.some(({ kind }) => !NEVER_LAST.has(kind)))
         ended = hasEnded(await this.client.getTask(id, how));
     }
@@ -151,18 +158,48 @@ const NEVER_LAST: ReadonlySet<string> = new Set<EventKind>([
   'requeued',
 ]);
 
-function stillGoing(task: TaskView, timeoutMs: number): TaskError {
-  const { id, status, waitingFor } = task;
+function stillGoing(id: string, seen: TaskView | undefined, timeoutMs: number): TaskError {
+  const { status, waitingFor } = seen ?? {};
   const why = waitingFor ? ` (${waitingFor})` : '';
+  const state = status ? `it is ${status}${why}` : 'the control plane told nothing about it';
   return new TaskError(
     'AWAIT_TIMEOUT',
-    `Task ${id} has not ended within ${timeoutMs / 1_000} s: it is ${status}${why}.`,
+    `Task ${id} has not ended within ${timeoutMs / 1_000} s: ${state}.`,
     {
       retryable: true,
       hint: 'It goes on without you: await it again, or look with `interlock tasks show`.',
-      details: { taskId: id, status, ...(waitingFor ? { waitingFor } : {}) },
+      details: { taskId: id, ...(status ? { status } : {}), ...(waitingFor ? { waitingFor } : {}) },
     },
   );
+}
+
+/** A signal that aborts with the caller's or when the time is over; leaves nothing on the caller's. */
+class TimeLimit {
+  over = false;
+  readonly #controller = new AbortController();
+  readonly #timer: Timer | undefined;
+  readonly #outer: AbortSignal | undefined;
+  readonly #abort = () => this.#controller.abort();
+
+  constructor(clock: Clock, timeoutMs: number | undefined, outer: AbortSignal | undefined) {
+    this.#outer = outer;
+    outer?.addEventListener('abort', this.#abort);
+    if (outer?.aborted) this.#abort();
+    if (timeoutMs === undefined) return;
+    this.#timer = clock.timer(timeoutMs, () => {
+      this.over = !this.#controller.signal.aborted;
+      this.#abort();
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  end(): void {
+    this.#timer?.cancel();
+    this.#outer?.removeEventListener('abort', this.#abort);
+  }
 }
 
 /** Keeps a long poll that is answered at once, whatever its reason, from becoming a hot loop. */

@@ -31,7 +31,8 @@ export function mount(
   const nextId = requestIds(services);
 
   for (const operation of operations) {
-    const path = BASE_PATH + operation.path.replace(/\{(\w+)\}/g, ':$1');
+    // Without a slash at the end, which would match nothing; with `strict: false` both forms are served.
+    const path = BASE_PATH + operation.path.replace(/\{(\w+)\}/g, ':$1').replace(/\/$/, '');
     app.on(operation.method, path, async ({ req }) => {
       const requestId = nextId();
       try {

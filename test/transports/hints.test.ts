@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { SimulatedClock } from '../../sim/clock.ts';
 import { workerDefaults } from '../../src/core/defaults.ts';
 import type { Hint, HintEnd } from '../../src/ports/transport.ts';
 import type { InterlockTransport } from '../../src/transports/interlock.ts';
-import { MovedClock } from '../wire/moved-clock.ts';
 import { httpPeer } from '../wire/peers.ts';
 import { fcpAndTransport, transportTo } from './worker.ts';
 
@@ -111,20 +111,20 @@ describe('a hint stream', () => {
   });
 
   it('counts as silent after 45 s without a byte, not sooner', async () => {
-    const clock = new MovedClock();
+    const clock = new SimulatedClock();
     const { fcp, transport } = await fcpAndTransport({ clock });
     const one = listen(transport);
     await one.heard('open');
     const pings = one.of('ping').length;
-    clock.advance(workerDefaults.hintSilenceMs - 1);
+    await clock.advance(workerDefaults.hintSilenceMs - 1);
     await fcp.hints.open[0]?.raw(':\n');
     await one.heard('ping', pings + 1);
-    clock.advance(workerDefaults.hintSilenceMs - 1);
+    await clock.advance(workerDefaults.hintSilenceMs - 1);
     expect(fcp.hints.open).toHaveLength(1);
-    clock.advance(1);
+    await clock.advance(1);
     expect(await one.ended).toMatchObject({ kind: 'silent', why: expect.stringContaining('45 s') });
     await fcp.until(() => fcp.hints.open.length === 0);
-    expect(clock.waiting).toEqual([]);
+    expect(clock.time.nextMs).toBeUndefined();
   });
 
   it.each(['fin', 'rst'] as const)('ends when the control plane ends it (%s)', async (mode) => {
@@ -180,11 +180,11 @@ describe('no hint stream', () => {
     const { fcp, transport } = await fcpAndTransport();
     await fcp.stop();
     expect(await listen(transport).ended).toMatchObject({ kind: 'closed' });
-    const clock = new MovedClock();
+    const clock = new SimulatedClock();
     const mute = await httpPeer(() => {});
     const waiting = listen(transportTo(mute.url, { clock }));
     while (mute.sockets.size === 0) await new Promise((resolve) => setImmediate(resolve));
-    clock.advance(workerDefaults.requestTimeoutMs);
+    await clock.advance(workerDefaults.requestTimeoutMs);
     expect(await waiting.ended).toMatchObject({
       kind: 'closed',
       why: expect.stringContaining('10 s'),
