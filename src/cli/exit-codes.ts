@@ -13,7 +13,7 @@ export const exitCodes = {
   'task-expired': { code: 13, says: 'The task that was waited for has expired.' },
   'checks-failed': {
     code: 20,
-    says: 'A check of `tasks doctor` failed, or `interlock-worker --check` found a handler that does not load.',
+    says: 'A check of `tasks doctor` failed, or the worker has no handler that loads (`--check`: one that does not).',
   },
   usage: { code: 64, says: 'The command line or a setting is wrong; nothing was done.' },
   'input-refused': {
@@ -56,7 +56,15 @@ export const exitCodes = {
     code: 84,
     says: 'A third signal ended the worker before its handlers had ended.',
   },
-  'already-running': { code: 85, says: '`interlock dev` or a control plane already runs here.' },
+  'already-running': {
+    code: 85,
+    says: 'Another `interlock dev` runs in this folder, or another control plane on this data.',
+  },
+  'port-in-use': { code: 86, says: 'Another program listens on the address of `--listen`.' },
+  'child-died': {
+    code: 87,
+    says: 'A program that `interlock dev` had started has ended by itself.',
+  },
 } as const satisfies Record<string, { code: number; says: string }>;
 
 export type ExitName = keyof typeof exitCodes;

@@ -55,7 +55,17 @@ const EXITS: Readonly<Record<string, ExitName>> = {
   SPOOL_LOST: 'spool-lost',
   ALREADY_RUNNING: 'already-running',
   CA_FILE_UNREADABLE: 'input-output',
-  HANDLERS_BROKEN: 'checks-failed',
+  FORCED_STOP: 'forced-stop',
+  HANDLERS_NONE: 'checks-failed',
+  PROJECT_MISMATCH: 'key-refused',
+  ADDRESS_IN_USE: 'port-in-use',
+  LISTEN_FAILED: 'input-output',
+  LISTEN_INVALID: 'usage',
+  DATA_IN_USE: 'already-running',
+  DATA_UNUSABLE: 'input-output',
+  STORE_TOO_NEW: 'configuration',
+  STORE_TOO_OLD: 'configuration',
+  CHILD_DIED: 'child-died',
 };
 
 /** Anything thrown becomes one shape here, and nowhere else. */

@@ -136,17 +136,27 @@ function isOf(profile: Profile, url: string): boolean {
   }
 }
 
-function missing(kinds: readonly KeyKind[], { keyFile, env, profile, url }: KeyPlaces): TaskError {
+/** Where was looked for a key in vain. */
+export function missingWords(
+  { keyFile, env, profile, url }: KeyPlaces,
+  kinds: readonly KeyKind[] = KEY_VARIABLES.map(([kind]) => kind),
+): string {
   const variables = KEY_VARIABLES.filter(([kind]) => kinds.includes(kind));
-  const seen = [
+  return [
     keyFile === undefined ? 'no --key-file was given' : '',
     ...variables.map(([, name]) => `${name} is ${env[name] === undefined ? 'not set' : 'empty'}`),
     profileWords(kinds, profile, url),
-  ].filter(Boolean);
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+function missing(kinds: readonly KeyKind[], places: KeyPlaces): TaskError {
+  const variables = KEY_VARIABLES.filter(([kind]) => kinds.includes(kind));
   const [best = 'task-producer'] = kinds;
   return new TaskError(
     'KEY_MISSING',
-    `There is no ${kinds.join(' or ')} key for ${url}: ${seen.join(', ')}.`,
+    `There is no ${kinds.join(' or ')} key for ${places.url}: ${missingWords(places, kinds)}.`,
     {
       hint: `Put one into ${variables[0]?.[1] ?? 'a file'}, or into a file and give --key-file. An admin makes keys: interlock keys new "my key" --kind ${best}. On this machine "npm start" makes all of them.`,
     },

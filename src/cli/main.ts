@@ -27,11 +27,18 @@ export async function guarded(
   } catch (error) {
     const failure = toFailure(error);
     const debug = argv.includes('--debug') || io.env.INTERLOCK_LOG_LEVEL === 'debug';
-    const json = argv.includes('--json');
+    const json = argv.includes('--json') || logsJson(argv, io);
     const style = makeStyle(wantsColour(io.env, io.terminal.err));
     await io.err.write(json ? failureJson(failure, debug) : failureText(failure, style, debug));
     return exitCode(failure.exit);
   }
+}
+
+/** A program whose log was asked for in JSON ends in JSON too. */
+function logsJson(argv: readonly string[], { env }: Io): boolean {
+  const at = argv.indexOf('--log-format');
+  if (at >= 0) return argv[at + 1] === 'json';
+  return argv.includes('--log-format=json') || env.INTERLOCK_LOG_FORMAT === 'json';
 }
 
 /** Puts together what a command gets, and runs it. */

@@ -1,5 +1,6 @@
 import yargs, { type Argv } from 'yargs';
-import type { Command, Positional } from './command.ts';
+import type { Command } from './command.ts';
+import { commandHelp, type Group, helpWidth, overview } from './help.ts';
 import { type Flag, flagsOf } from './options.ts';
 import { didYouMean } from './suggest.ts';
 import { usageError } from './usage.ts';
@@ -15,12 +16,6 @@ export type Parsed =
       readonly typed: Readonly<Record<string, string | readonly string[] | boolean>>;
     };
 
-export interface Group {
-  /** `tasks`. */
-  readonly name: string;
-  readonly summary: string;
-}
-
 export interface Known {
   readonly commands: readonly Command[];
   readonly groups: readonly Group[];
@@ -34,11 +29,10 @@ export async function parseCommandLine(argv: readonly string[], known: Known): P
   const line = at < 0 ? [] : [...argv.slice(at), ...argv.slice(0, at)];
   const [first, second] = line;
   if (first === '--version' || first === '-v') return text(VERSION);
-  if (first === undefined || HELP.has(first)) return text(await overview(known, line[1]));
+  if (first === undefined || HELP.has(first)) return all(known, line[1]);
 
   const group = known.groups.find(({ name }) => name === first);
-  if (group && (second === undefined || HELP.has(second)))
-    return text(await overview(known, first));
+  if (group && (second === undefined || HELP.has(second))) return all(known, first);
   const path = group ? `${first} ${second}` : first;
   const command = known.commands.find((one) => one.path === path);
   if (!command) throw unknownCommand(path, group, known);
@@ -50,78 +44,20 @@ export async function readCommand(
   command: Command,
   argv: readonly string[],
   columns: number | undefined,
+  program?: string,
 ): Promise<Parsed> {
   const flags = flagsOf(command);
-  const parser = commandParser(command, flags, columns);
-  let output = '';
-  const argvTyped = (await parser.parse(
-    [...argv],
-    {},
-    (_error: unknown, _argv: unknown, said: string) => {
-      output = said;
-    },
-  )) as Record<string, unknown>;
-  if (output) return text(output);
-  return { kind: 'command', command, typed: checked(command, flags, argvTyped) };
+  const parsed = (await commandParser(command, flags).parse([...argv])) as Record<string, unknown>;
+  if (parsed.help === true) return text(commandHelp(command, helpWidth(columns), program));
+  return { kind: 'command', command, typed: checked(command, flags, parsed) };
 }
 
-function commandParser(
-  command: Command,
-  flags: readonly Flag[],
-  columns: number | undefined,
-): Argv {
-  const usage = [
-    `interlock ${command.path}`,
-    ...(command.positionals ?? []).map(placeholder),
-    '[options]',
-  ];
-  const words = (command.positionals ?? []).map(({ name, help }) => `  <${name}>  ${help}`);
-  const parser = plain(columns).usage(
-    [usage.join(' '), command.description ?? command.summary, words.join('\n')]
-      .filter(Boolean)
-      .join('\n\n'),
-  );
-  for (const { name, form, help, alias, group } of flags) {
-    parser.option(name, {
-      type: form === 'switch' ? 'boolean' : form === 'list' ? 'array' : 'string',
-      ...(form !== 'switch' && { string: true, requiresArg: true }),
-      ...(alias && { alias }),
-      describe: help,
-      group: `${group}:`,
-    });
-  }
-  for (const [line, what] of command.examples) parser.example(`interlock ${line}`, what);
-  return parser;
-}
-
-/** Everything there is, or everything of a group. */
-async function overview({ commands, groups, columns }: Known, name?: string): Promise<string> {
-  const group = groups.find((one) => one.name === name);
-  const parser = plain(columns).usage(
-    group
-      ? `interlock ${group.name} <command>\n\n${group.summary}`
-      : 'interlock <command>\n\nTasks that survive crashes: submit them, work on them, look after them.',
-  );
-  for (const { path, positionals, summary } of commands) {
-    if (group && !path.startsWith(`${group.name} `)) continue;
-    parser.command([path, ...(positionals ?? []).map(placeholder)].join(' '), summary);
-  }
-  parser.epilogue(
-    'interlock <command> --help tells what a command takes, with examples.\nSettings and exit codes: docs/operations.md',
-  );
-  return parser.getHelp();
-}
-
-function plain(columns: number | undefined): Argv {
-  return yargs()
-    .scriptName('interlock')
+function commandParser(command: Command, flags: readonly Flag[]): Argv {
+  const parser = yargs()
     .locale('en')
     .exitProcess(false)
-    .showHelpOnFail(false)
-    .help('help')
-    .alias('help', 'h')
+    .help(false)
     .version(false)
-    .wrap(Math.min(110, Math.max(60, columns ?? 100)))
     .parserConfiguration({
       'parse-numbers': false,
       'parse-positional-numbers': false,
@@ -131,11 +67,26 @@ function plain(columns: number | undefined): Argv {
       'boolean-negation': false,
       'strip-aliased': true,
     })
+    .option('help', { type: 'boolean', alias: 'h' })
     .fail((message: string | null, error: unknown) => {
-      throw error instanceof Error
-        ? error
-        : usageError(`${message ?? 'The command line is wrong'}.`);
+      if (error instanceof Error && error.name !== 'YError') throw error;
+      throw usageError(words(message ?? (error as Error | undefined)?.message ?? ''), command.path);
     });
+  for (const { name, form, alias } of flags) {
+    parser.option(name, {
+      type: form === 'switch' ? 'boolean' : form === 'list' ? 'array' : 'string',
+      ...(form !== 'switch' && { string: true, requiresArg: true }),
+      ...(alias && { alias }),
+    });
+  }
+  return parser;
+}
+
+/** What yargs says, in our words. */
+function words(message: string): string {
+  const flag = /^Not enough arguments following: (\S+)$/.exec(message)?.[1];
+  if (flag) return `--${flag} needs a value.`;
+  return message ? `${message}.` : 'The command line is wrong.';
 }
 
 /** Nothing unknown, nothing twice, nothing missing. */
@@ -192,8 +143,9 @@ function unknownCommand(path: string, group: Group | undefined, known: Known): E
   return usageError(`There is no command "${path}".${meant}`, group?.name);
 }
 
-function placeholder({ name, optional }: Positional): string {
-  return optional ? `[${name}]` : `<${name}>`;
+function all({ commands, groups, columns }: Known, name: string | undefined): Parsed {
+  const group = groups.find((one) => one.name === name);
+  return text(overview(commands, group, helpWidth(columns)));
 }
 
 function text(value: string): Parsed {

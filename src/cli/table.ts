@@ -9,18 +9,24 @@ export interface Column<Row> {
 
 /**
  * Lines of a table, columns as wide as their widest cell. @param columns of the terminal: the last column is cut to
- * fit; `undefined` (a file, a pipe) cuts nothing.
+ * fit; `undefined` (a file, a pipe) cuts nothing. @param kept widths of the pages before, so that pages align; they
+ * are updated.
  */
 export function tableLines<Row>(
   rows: readonly Row[],
   table: readonly Column<Row>[],
   style: Style,
   columns: number | undefined,
+  kept: number[] = [],
 ): string[] {
   const cells = rows.map((row) => table.map(({ cell }) => plain(cell(row))));
   const widths = table.map(({ title }, i) =>
-    Math.max(title.length, ...cells.map((row) => (row[i] as string).length)),
+    cells.reduce(
+      (widest, row) => Math.max(widest, (row[i] as string).length),
+      Math.max(title.length, kept[i] ?? 0),
+    ),
   );
+  kept.splice(0, kept.length, ...widths);
   const pad = (text: string, i: number) => {
     if (table[i]?.align === 'right') return text.padStart(widths[i] ?? 0);
     return i === table.length - 1 ? text : text.padEnd(widths[i] ?? 0);

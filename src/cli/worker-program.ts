@@ -6,7 +6,11 @@ import { flagsOf } from './options.ts';
 import { VERSION } from './version.ts';
 
 /** `interlock worker <argv>`, to its exit code. Never rejects. */
-export function workerProgram(argv: readonly string[], io: Io): Promise<number> {
+export function workerProgram(
+  argv: readonly string[],
+  io: Io,
+  program = 'interlock',
+): Promise<number> {
   return guarded(argv, io, async () => {
     if (argv[0] === '--version') {
       await io.out.line(VERSION);
@@ -16,7 +20,7 @@ export function workerProgram(argv: readonly string[], io: Io): Promise<number> 
     if (typed) return runCommand(workerCommand, typed, io);
     // Help, or a mistake that wants good words: only then is yargs loaded.
     const { readCommand } = await import('./parse.ts');
-    const parsed = await readCommand(workerCommand, argv, io.columns);
+    const parsed = await readCommand(workerCommand, argv, io.columns, program);
     if (parsed.kind === 'command') return runCommand(workerCommand, parsed.typed, io);
     await io.out.write(parsed.text);
     return 'ok';

@@ -1,0 +1,18 @@
+import type { z } from 'zod';
+import { pathText, TaskError } from '../contract/index.ts';
+
+/** Checks what was put together from flags before it is sent; throws `INVALID_REQUEST` with the paths. */
+export function checkedRequest<T>(schema: z.ZodType<T>, value: object): T {
+  const given = Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined));
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ path, message }) => ({
+    path: pathText(path),
+    message,
+  }));
+  throw new TaskError(
+    'INVALID_REQUEST',
+    `The request is not valid: ${issues.map(({ path, message }) => `${path || 'it'} ${message}`).join('; ')}.`,
+    { hint: 'Correct the fields named above.', details: { issues } },
+  );
+}

@@ -1,0 +1,90 @@
+import { resolve } from 'node:path';
+import { TaskError } from '../../contract/index.ts';
+import { workerDefaults } from '../../core/defaults.ts';
+import { hostPort } from '../../wire/service-url.ts';
+import { agentLog } from '../agent-log.ts';
+import { defineCommand } from '../command.ts';
+import { lifeLine } from '../life-line.ts';
+import { usageError } from '../usage.ts';
+import { VERSION } from '../version.ts';
+
+export const controlPlaneCommand = defineCommand({
+  path: 'control-plane',
+  summary: 'Run the control plane: the queue and its truth',
+  description:
+    'Run the control plane: the queue and its truth. The first start on an empty --data prints one admin key on stdout, once; only its hash is kept. SIGTERM or Ctrl-C ends it in order within 5 s.',
+  settings: ['listen', 'data', 'store', 'leaseMinMs', 'leaseDefaultMs', 'logLevel', 'logFormat'],
+  examples: [
+    ['control-plane --data ./data', 'on 127.0.0.1:7420, tasks in ./data'],
+    [
+      'control-plane --listen 0.0.0.0:7420 --data /var/lib/interlock',
+      'for other machines: put TLS in front of it',
+    ],
+    ['control-plane --store memory', 'forgets all at its end'],
+  ],
+  async run(call) {
+    const { io, settings, style, json } = call;
+    const { store, leaseMinMs, leaseDefaultMs, listen } = settings;
+    if (leaseMinMs > leaseDefaultMs)
+      throw usageError('--lease-min is longer than --lease-default.', 'control-plane');
+    if (settings.data === undefined && store === 'sqlite') {
+      throw new TaskError(
+        'SETTING_INVALID',
+        'There is no folder for data: this user has no home.',
+        {
+          hint: 'Name one with --data.',
+        },
+      );
+    }
+    const data = store === 'sqlite' && settings.data ? resolve(io.cwd, settings.data) : undefined;
+    const log = agentLog(io, settings);
+    // Before anything is open: a signal that comes early must not be lost.
+    const ending = Promise.withResolvers<string>();
+    let signalledAt: number | undefined;
+    const onSignal = (signal: string) => {
+      const now = io.clock.now();
+      if (signalledAt !== undefined && now - signalledAt < workerDefaults.signalGapMs) return;
+      if (signalledAt !== undefined) process.exit(0);
+      signalledAt = now;
+      ending.resolve(signal);
+    };
+    for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+    const line = lifeLine(io, () => ending.resolve('the end of interlock dev'));
+
+    const { serveControlPlane } = await import('../../control-plane/serve.ts');
+    const { clock, random } = io;
+    const served = await serveControlPlane({
+      listen: hostPort(listen.host, listen.port),
+      data,
+      store,
+      leaseMinMs,
+      leaseDefaultMs,
+      clock,
+      random,
+      log,
+      version: VERSION,
+    });
+    const kept = data ? `tasks in ${data}` : 'tasks in memory, gone at the end';
+    log.info('control-plane.ready', `The control plane answers at ${served.url}, ${kept}.`, {
+      url: served.url,
+      pid: process.pid,
+      version: VERSION,
+    });
+    if (served.adminKey) {
+      await io.out.write(
+        json
+          ? `${JSON.stringify({ url: served.url, adminKey: served.adminKey })}\n`
+          : `${style.strong('admin key')}  ${served.adminKey}\n           It is shown this once. Keep it: with it, interlock keys new makes all others.\n`,
+      );
+    }
+    line.tell({ ready: 'control-plane', url: served.url });
+    const why = await ending.promise;
+    log.info('control-plane.stopping', `Stopping, by ${why}.`);
+    await served.stop();
+    log.info('control-plane.stopped', 'Stopped in order.');
+    await log.flush();
+    return 'ok';
+  },
+});
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

@@ -1,0 +1,45 @@
+import { defineCommand } from '../command.ts';
+import { connect, connectionSettings, OPERATORS } from '../connect.ts';
+import { integerArgument } from '../json-input.ts';
+import { usageError } from '../usage.ts';
+
+export const tasksRetry = defineCommand({
+  path: 'tasks retry',
+  summary: 'Run a failed, expired or cancelled task again',
+  description:
+    'Run a failed, expired or cancelled task again. Where its effect may have taken place already, --accept-repeated-effect says that a second one is fine.',
+  positionals: [{ name: 'task-id', help: 'Id of the task: tsk_…' }],
+  options: {
+    reason: { form: 'text', argument: 'text', help: 'Why; it is kept in the journal' },
+    attempts: { form: 'text', argument: 'count', help: 'How many more attempts are granted [1]' },
+    'accept-repeated-effect': { form: 'switch', help: 'The effect may take place a second time' },
+  },
+  settings: connectionSettings,
+  examples: [
+    ['tasks retry tsk_01k… --reason "printer is back"', 'once more'],
+    ['tasks retry tsk_01k… --attempts 3 --reason "fixed in 1.2"', 'up to three times'],
+  ],
+  async run(call) {
+    const { args, io, json, style } = call;
+    if (!args.reason)
+      throw usageError(
+        'tasks retry needs --reason: whoever reads the journal wants to know why.',
+        'tasks retry',
+      );
+    await using connected = await connect(call, OPERATORS);
+    const { seq } = await connected.client.getTask(args['task-id']);
+    const task = await connected.client.retry(args['task-id'], {
+      actionId: connected.actionId(),
+      ifSeq: seq,
+      attempts: integerArgument(args.attempts, '--attempts', 1, 1_000) ?? 1,
+      ...(args['accept-repeated-effect'] && { acceptRepeatedEffect: true }),
+      reason: args.reason,
+    });
+    if (json) await io.out.line(JSON.stringify(task));
+    else {
+      await io.out.line(`${style.state(task.status)} ${task.id} will run again`);
+      await io.err.line(style.faint(`follow it: interlock tasks watch ${task.id}`));
+    }
+    return 'ok';
+  },
+});

@@ -1,0 +1,48 @@
+import { defineCommand } from '../command.ts';
+
+export const workerCommand = defineCommand({
+  path: 'worker',
+  summary: 'Run a worker: it claims tasks and runs handlers (the same as interlock-worker)',
+  description:
+    'Run a worker: it claims tasks and runs handlers. The first SIGTERM or Ctrl-C drains, a second one stops the handlers, a third leaves at once. It is also the program interlock-worker.',
+  options: {
+    check: {
+      form: 'switch',
+      help: 'Only load the handlers, tell what is wrong with them, and end',
+    },
+  },
+  settings: [
+    'url',
+    'keyFile',
+    'project',
+    'handlers',
+    'spool',
+    'workerId',
+    'maxConcurrent',
+    'pools',
+    'drainTimeoutMs',
+    'stopGraceMs',
+    'pollMaxMs',
+    'transport',
+    'statusListen',
+    'logLevel',
+    'logFormat',
+    'caFile',
+    'insecureHttp',
+  ],
+  examples: [
+    [
+      'worker --handlers ./handlers --max-concurrent 4',
+      'with the key in INTERLOCK_WORKER_KEY or the profile',
+    ],
+    [
+      'worker --url https://tasks.example.com --key-file /etc/interlock/key --worker-id garage --pool gpu',
+      'somewhere else',
+    ],
+    ['worker --check --handlers ./handlers', 'do all handlers load?'],
+  ],
+  async run(call) {
+    const { checkHandlersOnly, runWorker } = await import('../worker-agent.ts');
+    return call.args.check ? checkHandlersOnly(call) : runWorker(call);
+  },
+});

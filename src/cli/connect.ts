@@ -1,0 +1,65 @@
+import { openClient } from '../client/open-client.ts';
+import type { ServiceClient } from '../client/service-client.ts';
+import { type KeyKind, makeId } from '../contract/index.ts';
+import { proxyFromEnvironment } from '../wire/proxy.ts';
+import type { Io } from './command.ts';
+import { findKey, type KeyPlaces } from './keys.ts';
+import type { SettingName } from './setting-table.ts';
+
+/** Settings of every command that talks to a control plane. */
+export const connectionSettings = [
+  'url',
+  'keyFile',
+  'caFile',
+  'insecureHttp',
+] as const satisfies readonly SettingName[];
+
+/** Kinds of key that may read and cancel, the humblest first. */
+export const READERS: readonly KeyKind[] = ['task-producer', 'task-operator', 'admin'];
+export const OPERATORS: readonly KeyKind[] = ['task-operator', 'admin'];
+export const PRODUCERS: readonly KeyKind[] = ['task-producer', 'admin'];
+export const ADMINS: readonly KeyKind[] = ['admin'];
+
+export interface Connected extends AsyncDisposable {
+  readonly client: ServiceClient;
+  /** For an operator's action: the same one again gets the first answer. */
+  actionId(): string;
+}
+
+/**
+ * A client with the key that fits. A person waits, so each call is made once: what does not answer is told at once.
+ * @param kinds that may make the calls, the best first.
+ */
+export async function connect(
+  call: {
+    readonly io: Io;
+    readonly keyPlaces: KeyPlaces;
+    readonly settings: {
+      readonly url: string;
+      readonly caFile: string | undefined;
+      readonly insecureHttp: boolean;
+    };
+  },
+  kinds: readonly KeyKind[],
+): Promise<Connected> {
+  const { io, keyPlaces, settings } = call;
+  const { clock, random } = io;
+  const key = await findKey(kinds, keyPlaces);
+  if (key.advice) await io.err.line(`note   ${key.advice}`);
+  const open = openClient(
+    {
+      serviceUrl: settings.url,
+      key: key.source,
+      timeoutMs: 0,
+      insecureHttp: settings.insecureHttp,
+      caFile: settings.caFile,
+      proxy: proxyFromEnvironment(io.env),
+    },
+    { clock, random },
+  );
+  return {
+    client: open.client,
+    actionId: () => makeId('act', clock.wall(), random.bytes(10)),
+    [Symbol.asyncDispose]: () => open.close(),
+  };
+}

@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs';
+import { type Discovery, handlerKey } from '../handlers.ts';
+import { type Check, fail, ok, skip, warn } from './check.ts';
+
+/** What discovery found, one line each. @param given somebody named the folder: then it has to be there. */
+export async function checkHandlers(
+  folder: string,
+  given: boolean,
+  discover: (folder: string) => Promise<Discovery>,
+): Promise<Check[]> {
+  if (!given && !existsSync(folder)) return [skip('handlers', `no folder ${folder}`)];
+  const { handlers, problems } = await discover(folder);
+  const served = handlers.map(handlerKey).join(', ');
+  const summary =
+    handlers.length > 0
+      ? ok(
+          'handlers',
+          `${handlers.length} of ${folder} ${handlers.length === 1 ? 'loads' : 'load'}: ${served}`,
+        )
+      : warn('handlers', `none in ${folder}`, 'Put a handler there, such as demo/hello@1.mjs.');
+  return [
+    summary,
+    ...problems.map(({ severity, message, hint }) =>
+      severity === 'error' ? fail('handlers', message, hint) : warn('handlers', message, hint),
+    ),
+  ];
+}
