@@ -204,11 +204,9 @@ export class TaskHistory {
     if (op === 'start' || op === 'effect') {
       if (verdict.ok && (!current || session !== 'current'))
         this.#wrong('a gate opens that must not');
-      if (
-        verdict.ok &&
-        this.world.now >= attempt.leaseUntilMs &&
-        gatePassed(this.world.attempts.get(attempt.id) ?? attempt)
-      )
+      const passes =
+        !gatePassed(attempt) && gatePassed(this.world.attempts.get(attempt.id) ?? attempt);
+      if (passes && this.world.now >= attempt.leaseUntilMs)
         this.#wrong('a gate opens on an expired lease');
     }
     if (outcome && current && !verdict.ok)
@@ -219,6 +217,8 @@ export class TaskHistory {
       attempt.fence > task.operatorFence;
     if (outcome && open && !attempt.late && words !== 'STALE_ATTEMPT recorded')
       this.#wrong('an outcome of the latest attempt is neither accepted nor recorded');
+    if (words === 'STALE_ATTEMPT recorded' && (attempt.state !== 'lost' || attempt.late))
+      this.#wrong('recorded although it is no late report');
     const answered = ended(attempt) && (attempt.state !== 'lost' || attempt.late);
     if (op === 'renew' && (answered || open) && words !== 'LEASE_EXPIRED')
       this.#wrong('a renewal hides the answer that its report would get');
