@@ -80,8 +80,14 @@ export class SimulatedDisk {
   }
 
   /** Calls `crash` (which has to call `kill` or `powerCut`) before the n-th step from the beginning. */
-  crashBefore(step: number, crash: () => void): void {
-    this.#crashBefore = { step, crash };
+  crashBefore(step: number, crash: () => void): { clear(): void } {
+    const armed = { step, crash };
+    this.#crashBefore = armed;
+    return {
+      clear: () => {
+        if (this.#crashBefore === armed) this.#crashBefore = undefined;
+      },
+    };
   }
 
   modifiedMs(): number {
@@ -165,9 +171,11 @@ class MountedDisk implements Disk {
   }
 
   syncFolder(folder: string): Promise<void> {
+    // Not what comes while it is under way.
+    const covered = this.#platter.operations();
     return this.#step('syncFolder', clean(folder), () => {
       this.#mustBeFolder(clean(folder));
-      this.#platter.syncFolder(clean(folder));
+      this.#platter.syncFolder(clean(folder), covered);
     });
   }
 

@@ -32,6 +32,7 @@ export class SimulatedFolderLock implements FolderLock {
   readonly #all: SimulatedLocks;
   /** When its signs of life stopped. */
   #silentSinceMs: number | undefined;
+  readonly #silent = Promise.withResolvers<void>();
 
   constructor(all: SimulatedLocks) {
     this.#all = all;
@@ -40,6 +41,7 @@ export class SimulatedFolderLock implements FolderLock {
   /** The process was killed or stopped: its locks stay, without signs of life. */
   fallSilent(): void {
     this.#silentSinceMs ??= this.#all.clock.now();
+    this.#silent.resolve();
   }
 
   async take(folder: string, onLost: (why: string) => void): Promise<HeldLock | undefined> {
@@ -74,14 +76,19 @@ export class SimulatedFolderLock implements FolderLock {
   }
 
   async door<T>(folder: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#all.doors.get(folder) ?? Promise.resolve();
+    const { clock, doors } = this.#all;
+    const before = doors.get(folder) ?? Promise.resolve();
     const mine = before.then(work);
-    this.#all.doors.set(
-      folder,
-      mine.catch(() => {}),
+    // Of a process that was killed behind it, the door opens after a while.
+    const opens = this.#silent.promise.then(() => clock.sleep(DOOR_STALE_MS));
+    const done = mine.then(
+      () => {},
+      () => {},
     );
+    doors.set(folder, Promise.race([done, opens]));
     return mine;
   }
 }
 
 const LIFE_SIGN_MS = 2_000;
+const DOOR_STALE_MS = 5_000;

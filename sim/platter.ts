@@ -42,12 +42,20 @@ export class Platter {
     content.durable = content.bytes;
   }
 
-  syncFolder(folder: string): void {
+  /** What a sync that begins now will cover. */
+  operations(): ReadonlySet<readonly NameChange[]> {
+    return new Set(this.#open);
+  }
+
+  syncFolder(folder: string, covered = this.operations()): void {
     for (const operation of this.#open) {
+      if (!covered.has(operation)) continue;
       for (const change of operation) if (change.folder === folder) apply(this.#durable, change);
     }
     this.#open = this.#open
-      .map((operation) => operation.filter((change) => change.folder !== folder))
+      .map((operation) =>
+        covered.has(operation) ? operation.filter((change) => change.folder !== folder) : operation,
+      )
       .filter((operation) => operation.length > 0);
   }
 

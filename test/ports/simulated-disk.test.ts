@@ -25,6 +25,18 @@ describe('what the simulated disk forgets', () => {
     expect(await text(disk.mount().readFile('/w/a'))).toBe('1');
   });
 
+  it('does not cover with a folder sync what comes while it is under way', async () => {
+    const { disk, clock } = await make();
+    const mounted = disk.mount();
+    disk.fail({ step: 'syncFolder', ms: 10, times: 1 });
+    await mounted.writeFile('/w/a', '1');
+    const synced = mounted.syncFolder('/w');
+    await mounted.writeFile('/w/b', '2');
+    await clock.time.until(synced);
+    disk.powerCut();
+    expect(await disk.mount().list('/w')).toEqual(['a']);
+  });
+
   it('keeps the old content of a replaced file until the folder is synced', async () => {
     const { disk } = await make();
     const first = disk.mount();

@@ -25,30 +25,39 @@ export interface GroupContent {
 }
 
 /**
- * Reads a group file. One bad line costs only itself. In `running` files all but durable records, and
- * everywhere the marks, are appended without fsync, so a torn end is no fault of the disk there.
+ * Reads a group file. One bad line costs only itself. Marks, and in `running` files also records that need not be
+ * durable, are appended without fsync: an end that a power cut tore, or left as zeros, is no fault of the disk.
  */
 export function readGroup(content: Uint8Array, of: GroupRecord['kind']): GroupContent {
-  const appended = of === 'running';
   const lines: GroupLine[] = [];
   const marks: MarkRecord[] = [];
-  const bad: BadLine[] = [];
+  const bad: (BadLine & { cut: boolean })[] = [];
   let newer = 0;
-  let cut = 0;
-  for (const { line, bytes, ended } of split(content)) {
+  let cutMarks = 0;
+  for (const { line, bytes } of split(content)) {
     const read = decodeLine(bytes);
     if (!read.ok) {
+      const cut = isZeros(bytes) || (of === 'running' && read.cut === true);
       if (read.newer) newer++;
-      else if (isCutMark(bytes) || (appended && (!ended || isZeros(bytes)))) cut++;
-      else bad.push({ line, why: read.why, content: bytes });
+      else if (isCutMark(bytes)) cutMarks++;
+      else bad.push({ line, why: read.why, content: bytes, cut });
       continue;
     }
     const { record, sum } = read;
     if (record.kind === 'mark') marks.push(record);
     else if (record.kind === of) lines.push({ line, bytes: bytes.length + 1, sum, record });
-    else bad.push({ line, why: `is a record of another folder (${record.kind})`, content: bytes });
+    else
+      bad.push({
+        line,
+        why: `is a record of another folder (${record.kind})`,
+        content: bytes,
+        cut: false,
+      });
   }
-  return { lines, marks, bad, newer, cut };
+  // What was appended comes after all that was written at once.
+  const lastRecord = lines.at(-1)?.line ?? 0;
+  const truly = bad.filter(({ cut, line }) => !cut || line < lastRecord);
+  return { lines, marks, bad: truly, newer, cut: cutMarks + bad.length - truly.length };
 }
 
 function* split(content: Uint8Array) {
@@ -57,7 +66,7 @@ function* split(content: Uint8Array) {
     const found = content.indexOf(NEWLINE, from);
     const to = found < 0 ? content.length : found;
     line++;
-    if (to > from) yield { line, bytes: content.subarray(from, to), ended: found >= 0 };
+    if (to > from) yield { line, bytes: content.subarray(from, to) };
     from = to + 1;
   }
 }

@@ -146,8 +146,14 @@ export function encodeLine(record: { readonly kind: string }): Line {
 
 export type Decoded<T> =
   | { readonly ok: true; readonly record: T; readonly sum: string }
-  /** `newer`: whole, but written by a later version of this program: not ours to touch. */
-  | { readonly ok: false; readonly why: string; readonly newer?: true };
+  | {
+      readonly ok: false;
+      readonly why: string;
+      /** Whole, but written by a later version of this program: not ours to touch. */
+      readonly newer?: true;
+      /** It has no end of ours. */
+      readonly cut?: true;
+    };
 
 /** A line without its newline. */
 export function decodeLine(line: Uint8Array): Decoded<AnyRecord> {
@@ -169,6 +175,7 @@ export function unseal(line: Uint8Array): Decoded<{ v: number } & Record<string,
     return {
       ok: false,
       why: 'does not end in a checksum: it was cut, or written by another program',
+      cut: true,
     };
   if (sha256(bytes.subarray(0, -TAIL_BYTES)) !== sum)
     return { ok: false, why: 'does not fit its checksum: it was altered' };
