@@ -118,9 +118,10 @@ export class Worker {
     const { clock, log } = this.#ctx.ports;
     const before = this.#ctx.drain.phase;
     const next = onSignal(this.#ctx.drain, clock.now());
+    // Also where the phase stays: the first signal after an operator's wish counts as the first.
+    this.#ctx.drain = next;
     if (next.phase === before) return;
     if (next.phase === 'draining') void this.drain();
-    this.#ctx.drain = next;
     if (next.phase === 'stopping') {
       log.warn(
         'drain.stopping',
