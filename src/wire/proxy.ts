@@ -24,6 +24,11 @@ export interface Proxy {
   readonly shown: string;
 }
 
+/** One of another kind: told when a call needs it, since a `socks5` in ALL_PROXY is often for others. */
+interface UnusableProxy {
+  readonly unusable: string;
+}
+
 /** Reads `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`; the small-letter form wins, as with curl. */
 export function proxyFromEnvironment(
   env: Readonly<Record<string, string | undefined>>,
@@ -37,7 +42,10 @@ export function proxyFromEnvironment(
   };
 }
 
-/** Checks the settings once; what it returns picks the proxy of an address. Throws `INVALID_PROXY`. */
+/**
+ * Checks the settings once; what it returns picks the proxy of an address, or throws a `WireFault` where
+ * that is of a kind that cannot be used. Throws `INVALID_PROXY` for what is no address.
+ */
 export function proxyChooser(
   settings: ProxySettings,
 ): (protocol: string, hostname: string, port: number) => Proxy | undefined {
@@ -48,11 +56,14 @@ export function proxyChooser(
     const secure = protocol === 'https:';
     // A key is allowed over plain http only because loopback never leaves this machine.
     if (!secure && isLoopback(hostname)) return undefined;
-    return direct(bare(hostname).toLowerCase(), port) ? undefined : secure ? https : http;
+    if (direct(bare(hostname).toLowerCase(), port)) return undefined;
+    const proxy = secure ? https : http;
+    if (proxy && 'unusable' in proxy) throw new WireFault('proxy', proxy.unusable);
+    return proxy;
   };
 }
 
-function parseProxy(text: string): Proxy {
+function parseProxy(text: string): Proxy | UnusableProxy {
   const refuse = (why: string): never => {
     throw new TaskError('INVALID_PROXY', `The proxy address ${why}.`, {
       hint: 'Write it as http://proxy.example.com:3128 (HTTPS_PROXY, HTTP_PROXY).',
@@ -67,8 +78,12 @@ function parseProxy(text: string): Proxy {
     return refuse('is no URL');
   }
   const tls = url.protocol === 'https:';
-  if (!tls && url.protocol !== 'http:')
-    return refuse(`begins with ${url.protocol}//; only http and https proxies can be used`);
+  if (!tls && url.protocol !== 'http:') {
+    const shown = `${url.protocol}//${url.host}`;
+    return {
+      unusable: `The proxy ${shown} cannot be used, only http and https proxies can: set HTTPS_PROXY, or add the host to NO_PROXY.`,
+    };
+  }
   const host = bare(url.hostname);
   const port = Number(url.port) || (tls ? 443 : 80);
   return {

@@ -121,11 +121,21 @@ describe('the proxy of an address', () => {
     expect(choose(none)('https:', host, port) === undefined).toBe(direct);
   });
 
-  it('is refused where it cannot be used', () => {
-    for (const https of ['socks5://x.test', 'http://']) {
+  it('is refused where it is no address', () => {
+    for (const https of ['http://', 'http://u:%zz@x.test']) {
       expect(() => proxyChooser({ https })).toThrow(
         expect.objectContaining({ code: 'INVALID_PROXY' }),
       );
     }
+  });
+
+  it('of another kind hurts only the calls that need it', () => {
+    const socks = proxyFromEnvironment({
+      ALL_PROXY: 'socks5://u:pw@s.test:1080',
+      NO_PROXY: 'x.test',
+    });
+    const chosen = proxyChooser(socks);
+    expect(chosen('https:', 'x.test', 443)).toBeUndefined();
+    expect(() => chosen('https:', 'y.test', 443)).toThrow(/socks5:\/\/s\.test:1080 cannot be used/);
   });
 });

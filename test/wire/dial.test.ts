@@ -1,13 +1,16 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { wireDefaults } from '../../src/core/defaults.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { Dialer } from '../../src/wire/dial.ts';
 import { openFetch } from '../../src/wire/open-fetch.ts';
 import { afterTest, deadPort, httpPeer, openDoor, plainCall, tcpPeer } from './peers.ts';
 
 const OK = JSON.stringify({ ok: true });
-/** Loopback, so nothing leaves; a SYN to a full backlog is how a black hole looks. */
-const SILENT = '127.0.0.2';
+/** Another address of this machine. */
+const SECOND = '127.0.0.2';
 
 /** A name with these addresses, as a hosts file would say. */
 function named(...addresses: string[]) {
@@ -26,9 +29,9 @@ describe('a name with several addresses', () => {
 
   it('is reached although its first address accepts and never answers: it comes last from then on', async () => {
     const peer = await httpPeer((_, response) => response.end(OK));
-    const mute = await tcpPeer((socket) => socket.resume(), { host: SILENT, port: peer.port });
+    const mute = await tcpPeer((socket) => socket.resume(), { host: SECOND, port: peer.port });
     const door = openDoor(`http://cp.test:${peer.port}`, {
-      net: named(SILENT, '127.0.0.1'),
+      net: named(SECOND, '127.0.0.1'),
       insecureHttp: true,
     });
     expect(await door.call({ ...plainCall, timeoutMs: 300 })).toMatchObject({ cause: 'timeout' });
@@ -53,15 +56,61 @@ describe('a name with several addresses', () => {
     });
   });
 
-  it('is not given up because it is slow: the first that connects wins', async () => {
-    const peer = await httpPeer((_, response) => response.end(OK));
-    // 192.0.2.0/24 is for documents; without a route it fails at once, with one it is a black hole.
-    const dialer = new Dialer(systemClock(), () => Promise.resolve(['127.0.0.1', '192.0.2.1']));
-    const socket = await dialer.dial('cp.test', peer.port, 5_000);
+  it('is reached at once although its first address swallows every packet', async () => {
+    const hole = await blackHole();
+    const peer = await tcpPeer(() => {}, { host: SECOND, port: hole.port });
+    const dialer = new Dialer(systemClock(), named('127.0.0.1', SECOND).lookup);
+    const started = performance.now();
+    const socket = await dialer.dial('cp.test', hole.port, 5_000);
+    expect(socket.remoteAddress).toBe(SECOND);
+    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(peer.sockets.size).toBe(1);
+    socket.destroy();
+  });
+
+  it('is told as silent when all its packets are swallowed, within the limit', async () => {
+    const hole = await blackHole();
+    const dialer = new Dialer(systemClock(), named('127.0.0.1').lookup);
+    await expect(dialer.dial('cp.test', hole.port, 400)).rejects.toMatchObject({
+      reason: 'connect',
+      message: expect.stringContaining(`127.0.0.1:${hole.port} did not answer within 0.4 s`),
+    });
+  });
+
+  it('is not given up because it is slow and the others refuse', async () => {
+    const hole = await blackHole();
+    const dialer = new Dialer(systemClock(), named('127.0.0.1', SECOND).lookup);
+    const dialled = dialer.dial('cp.test', hole.port, 20_000);
+    // Longer than the next address waits for its turn; the next packet then gets through.
+    await new Promise((resolve) => setTimeout(resolve, 2 * wireDefaults.staggerMs));
+    hole.open();
+    const socket = await dialled;
     expect(socket.remoteAddress).toBe('127.0.0.1');
     socket.destroy();
   });
 });
+
+/** A port that drops every SYN: its process is stopped and its queue is full. Until `open`. */
+async function blackHole(): Promise<{ port: number; open: () => void }> {
+  const code = `require('net').createServer(s => s.resume().on('error', () => {}))
+    .listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () { console.log(this.address().port); })`;
+  const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const queued: Socket[] = [];
+  afterTest(() => {
+    for (const socket of queued) socket.destroy();
+    child.kill('SIGKILL');
+  });
+  const port = Number(String((await once(child.stdout, 'data'))[0]));
+  child.kill('SIGSTOP');
+  // One more than the queue takes hangs.
+  for (let hangs = false; !hangs; ) {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    queued.push(socket);
+    const timer = new Promise((resolve) => setTimeout(resolve, 300, true));
+    hangs = (await Promise.race([once(socket, 'connect').then(() => false), timer])) as boolean;
+  }
+  return { port, open: () => child.kill('SIGCONT') };
+}
 
 describe('a name', () => {
   const failing = (code: string) => ({
