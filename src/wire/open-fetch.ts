@@ -84,6 +84,7 @@ function connector(options: FetchOptions, reused: WeakSet<object>): buildConnect
     const timer = clock.timer(timeoutMs, () => limit.abort());
     let socket: Socket | undefined;
     try {
+      if (proxy?.unusable) throw new WireFault('proxy', proxy.unusable);
       if (proxy) {
         socket = await dialProxy(dialer, proxy.host, proxy.port, timeoutMs, proxy.shown);
         if (proxy.tls) socket = await securer.secure(socket, proxy.host, proxy.port, limit.signal);

@@ -22,11 +22,11 @@ export interface Proxy {
   readonly authorization: string | undefined;
   /** Without user and password. */
   readonly shown: string;
-}
-
-/** One of another kind: told when a call needs it, since a `socks5` in ALL_PROXY is often for others. */
-interface UnusableProxy {
-  readonly unusable: string;
+  /**
+   * Why it cannot be used, where it is of another kind. Told when a call needs it and not at once: a
+   * `socks5` in ALL_PROXY is often meant for others.
+   */
+  readonly unusable?: string;
 }
 
 /** Reads `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`; the small-letter form wins, as with curl. */
@@ -42,10 +42,7 @@ export function proxyFromEnvironment(
   };
 }
 
-/**
- * Checks the settings once; what it returns picks the proxy of an address, or throws a `WireFault` where
- * that is of a kind that cannot be used. Throws `INVALID_PROXY` for what is no address.
- */
+/** Checks the settings once; what it returns picks the proxy of an address. Throws `INVALID_PROXY`. */
 export function proxyChooser(
   settings: ProxySettings,
 ): (protocol: string, hostname: string, port: number) => Proxy | undefined {
@@ -56,14 +53,11 @@ export function proxyChooser(
     const secure = protocol === 'https:';
     // A key is allowed over plain http only because loopback never leaves this machine.
     if (!secure && isLoopback(hostname)) return undefined;
-    if (direct(bare(hostname).toLowerCase(), port)) return undefined;
-    const proxy = secure ? https : http;
-    if (proxy && 'unusable' in proxy) throw new WireFault('proxy', proxy.unusable);
-    return proxy;
+    return direct(bare(hostname).toLowerCase(), port) ? undefined : secure ? https : http;
   };
 }
 
-function parseProxy(text: string): Proxy | UnusableProxy {
+function parseProxy(text: string): Proxy {
   const refuse = (why: string): never => {
     throw new TaskError('INVALID_PROXY', `The proxy address ${why}.`, {
       hint: 'Write it as http://proxy.example.com:3128 (HTTPS_PROXY, HTTP_PROXY).',
@@ -78,22 +72,21 @@ function parseProxy(text: string): Proxy | UnusableProxy {
     return refuse('is no URL');
   }
   const tls = url.protocol === 'https:';
-  if (!tls && url.protocol !== 'http:') {
-    const shown = `${url.protocol}//${url.host}`;
-    return {
-      unusable: `The proxy ${shown} cannot be used, only http and https proxies can: set HTTPS_PROXY, or add the host to NO_PROXY.`,
-    };
-  }
   const host = bare(url.hostname);
   const port = Number(url.port) || (tls ? 443 : 80);
+  const shown = `${url.protocol}//${hostPort(host, port)}`;
+  const known = tls || url.protocol === 'http:';
   return {
     host,
     port,
     tls,
     authorization: user === ':' ? undefined : `Basic ${Buffer.from(user).toString('base64')}`,
-    shown: `${url.protocol}//${hostPort(host, port)}`,
+    shown,
+    ...(known ? {} : { unusable: `The proxy ${shown} cannot be used, ${ONLY_HTTP}.` }),
   };
 }
+
+const ONLY_HTTP = 'only http and https proxies can: set HTTPS_PROXY, or add the host to NO_PROXY';
 
 /** Names are not looked up for it, as everywhere: a CIDR fits addresses only. */
 function directList(none: string): (host: string, port: number) => boolean {

@@ -138,6 +138,16 @@ describe('a proxy', () => {
     });
   });
 
+  it('of another kind is named as the cause', async () => {
+    const door = openDoor('https://cp.test', { net: { proxy: { https: 'socks5://u:pw@s.test' } } });
+    const answer = await door.call(plainCall);
+    expect(answer).toMatchObject({
+      cause: 'proxy',
+      why: expect.stringContaining('socks5://s.test'),
+    });
+    expect(JSON.stringify(answer)).not.toContain('pw');
+  });
+
   it('that closes without a word is named as the cause', async () => {
     const proxy = await tcpPeer((socket) => socket.once('data', () => socket.end()));
     const door = openDoor('https://cp.test', { net: { proxy: { https: proxy.url } } });
