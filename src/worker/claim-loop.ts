@@ -34,6 +34,11 @@ export class ClaimLoop {
   #failures = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
   #polling = firstPoll;
+  /** The last answer filled every slot that was asked for: more may wait. */
+  #lastWasFull = false;
+  /** The poll counts from here; `undefined`: ask as soon as a slot is free. */
+  #answeredAt: number | undefined;
+  #chance = 0;
   #pollAfterMs: number = workerDefaults.pollMinMs;
   #done: Promise<void> | undefined;
   /** When something was last granted or answered; for status. */
@@ -86,23 +91,42 @@ export class ClaimLoop {
       return Number.POSITIVE_INFINITY;
     if (this.#attempts.slots.claimable === 0) return Number.POSITIVE_INFINITY;
     if (this.#failures > 0 && this.#retryAt > clock.now()) return this.#retryAt - clock.now();
+    const rest = this.#pollAt() - clock.now();
+    if (rest > 0 && !this.#mayFindWork()) return rest;
     const gap = this.#sentAt + workerDefaults.claimGapMs - clock.now();
     if (woken && gap > 0 && this.#polling.idle > 0) {
-      this.#ctx.wake.claim.wake();
       await clock.sleep(gap);
       if (this.#over()) return 0;
-      await this.#ctx.wake.claim.wait(0);
     }
     const request = this.#unanswered ?? this.#request();
     this.#sentAt = clock.now();
+    this.#ctx.workHinted = false;
     const answer = await this.#ctx.ports.transport.claim(request, this.#abort.signal);
     if (answer.kind === 'ok') {
       this.#unanswered = undefined;
       this.#failures = 0;
       this.#ctx.keyAccepted();
-      return this.#answered(request, answer);
+      await this.#answered(request, answer);
+      return this.#pollAt() - clock.now();
     }
     return this.#notAnswered(request, answer, random.fraction());
+  }
+
+  /**
+   * Whether asking before the poll is worth a call. While hints work an answer that left slots empty says that nothing
+   * waits, so a freed slot alone asks for nothing: its empty answer would only hold back the next hint's claim.
+   */
+  #mayFindWork(): boolean {
+    const { workHinted, hintsWork } = this.#ctx;
+    return workHinted || this.#lastWasFull || !hintsWork || this.#failures > 0;
+  }
+
+  /** When the poll is due, by the clock. */
+  #pollAt(): number {
+    if (this.#answeredAt === undefined) return Number.NEGATIVE_INFINITY;
+    const { hintsWork, settings } = this.#ctx;
+    const facts = { hintsWork, pollAfterMs: this.#pollAfterMs, maxMs: settings.pollMaxMs };
+    return this.#answeredAt + pollDelayMs(this.#polling, facts, this.#chance);
   }
 
   #retryAt = 0;
@@ -126,7 +150,7 @@ export class ClaimLoop {
   async #answered(
     request: ClaimRequest,
     answer: Extract<Answer<ClaimAnswer>, { kind: 'ok' }>,
-  ): Promise<number> {
+  ): Promise<void> {
     const { clock, random } = this.#ctx.ports;
     this.lastAnswerAt = clock.now();
     if (answer.value.drain) this.#ctx.onDrainWish();
@@ -134,16 +158,9 @@ export class ClaimLoop {
     const next = afterClaim(this.#polling, { granted, asked: request.max });
     this.#polling = next.polling;
     this.#pollAfterMs = answer.value.pollAfterMs;
-    if (next.atOnce) return 0;
-    return pollDelayMs(
-      this.#polling,
-      {
-        hintsWork: this.#ctx.hintsWork,
-        pollAfterMs: this.#pollAfterMs,
-        maxMs: this.#ctx.settings.pollMaxMs,
-      },
-      random.fraction(),
-    );
+    this.#lastWasFull = next.atOnce;
+    this.#answeredAt = next.atOnce ? undefined : clock.now();
+    this.#chance = random.fraction();
   }
 
   async #notAnswered(

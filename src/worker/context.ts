@@ -71,6 +71,8 @@ export class WorkerContext {
   };
   features: readonly string[] | undefined;
   hintsWork = false;
+  /** There may be work: a hint came, or a trouble ended. Kept until the next claim is sent. */
+  workHinted = false;
   /** In words: why nothing is claimed, by its source. Shown by presence, `workers` and doctor. */
   readonly #troubles = new Map<Trouble, string>();
   onSuperseded: (why: string) => void = () => {};
@@ -87,6 +89,12 @@ export class WorkerContext {
       presence: wakeup(),
       settled: wakeup(),
     };
+  }
+
+  /** Lets the claim loop ask as soon as it has a free slot. */
+  askForWork(): void {
+    this.workHinted = true;
+    this.wake.claim.wake();
   }
 
   get draining(): boolean {
@@ -106,7 +114,7 @@ export class WorkerContext {
         this.ports.log.warn('claim.paused', `Nothing is claimed: ${why}`, { source });
       this.#troubles.set(source, why);
     }
-    this.wake.claim.wake();
+    this.askForWork();
     this.wake.presence.wake();
   }
 

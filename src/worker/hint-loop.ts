@@ -67,14 +67,14 @@ export class HintLoop {
       case 'open':
         this.#ctx.hintsWork = true;
         // Something may have come while the stream was away.
-        this.#ctx.wake.claim.wake();
+        this.#ctx.askForWork();
         return;
       case 'ping':
         this.#failures = 0;
         return;
       case 'wake':
         this.#failures = 0;
-        if (hint.types.some((type) => this.#served.has(type))) this.#ctx.wake.claim.wake();
+        if (hint.types.some((type) => this.#served.has(type))) this.#ctx.askForWork();
         return;
       case 'cancel':
         this.#renewals.soon(hint.attemptId);
