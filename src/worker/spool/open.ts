@@ -6,7 +6,7 @@ import type { Log } from '../../ports/log.ts';
 import type { ProcessInfo } from '../../ports/process-info.ts';
 import { causeCode, type SpoolErrorCode, spoolError } from './errors.ts';
 import { foldersOf, layoutOf } from './layout.ts';
-import { type Owner, sessionsBefore } from './owner.ts';
+import { closedOwner, type Owner, sessionsBefore } from './owner.ts';
 import { type Taken, takeSpool, writeOwner } from './owner-lock.ts';
 import { type Recovered, recover } from './recover.ts';
 import { Spool } from './spool.ts';
@@ -82,6 +82,11 @@ export async function openSpool(options: SpoolOptions): Promise<OpenSpool> {
       await writeOwner(options.disk, layout, whole);
     owner = whole;
   } catch (cause) {
+    // Given back, so that the next try need not wait.
+    if (owner)
+      await writeOwner(options.disk, layout, closedOwner(owner, options.clock.wall())).catch(
+        () => {},
+      );
     await taken.held.release();
     return failed('SPOOL_UNREADABLE', 'read', options.folder, cause);
   }

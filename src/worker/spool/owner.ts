@@ -49,6 +49,11 @@ export function decodeOwner(
     : { ok: false, why: 'is no record of an owner' };
 }
 
+/** The record of an owner that gives its spool back. */
+export function closedOwner(owner: Owner, wallMs: number): Owner {
+  return { ...owner, closedAt: new Date(wallMs).toISOString() };
+}
+
 /** What can be said of a holder that did not give its spool back. */
 export type OwnerState = 'alive' | 'gone' | 'unknown';
 

@@ -5,7 +5,7 @@ import { causeCode, spoolError } from './errors.ts';
 import { Health } from './health.ts';
 import { groupName, type Layout, sessionTag, setAsideName } from './layout.ts';
 import type { SpoolOptions } from './open.ts';
-import type { Owner } from './owner.ts';
+import { closedOwner, type Owner } from './owner.ts';
 import { takeAgain, writeOwner } from './owner-lock.ts';
 import type { Origin, ReportRecord, RunningLine, RunningRecord, WorkedAt } from './records.ts';
 import type { Recovered } from './recover.ts';
@@ -218,14 +218,13 @@ export class Spool {
   }
 
   async #close(): Promise<void> {
-    const { disk } = this.#options;
+    const { disk, clock } = this.#options;
     await this.idle();
     this.#health.stop();
     if (this.#health.lost) return;
     // Without it (a full disk) the next owner finds out that this process is gone.
-    await writeOwner(disk, this.#layout, { ...this.#owner, closedAt: this.#wall() }).catch(
-      () => {},
-    );
+    const owner = closedOwner(this.#owner, clock.wall());
+    await writeOwner(disk, this.#layout, owner).catch(() => {});
     await this.#held?.release();
   }
 
