@@ -121,11 +121,15 @@ export class HostProcess {
       for (const frame of this.#frames(reader, chunk)) this.listener?.frame(frame);
     };
     fromHost.on('data', read);
-    fromHost.on('end', () => {
-      // Mostly this is its end. If not: a handler that closed the channel can neither be heard nor stopped.
-      const timer = this.#clock.timer(hostDefaults.closedChannelMs, () => this.kill(CLOSED));
-      void exit.then(() => timer.cancel());
-    });
+    // Its other end says nothing, but its closing is seen only by who reads.
+    toHost.resume();
+    for (const pipe of [toHost, fromHost]) {
+      pipe.on('end', () => {
+        // Mostly this is its end. If not: a handler that closed the channel can neither be heard nor stopped.
+        const timer = this.#clock.timer(hostDefaults.closedChannelMs, () => this.kill(CLOSED));
+        void exit.then(() => timer.cancel());
+      });
+    }
     stdout.on('data', (chunk: Buffer) => this.listener?.output('stdout', chunk));
     stderr.on('data', (chunk: Buffer) => {
       this.stderrTail.push(chunk);

@@ -16,6 +16,15 @@ import type { SpawnOptions } from './spawn-host.ts';
 /** Why a host serves nothing; `undefined` from `ready` means that it does. */
 export type NotReady = TaskFailure;
 
+export interface HostContext {
+  readonly spawn: SpawnOptions;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly newProcesses: NewProcesses;
+  readonly startMs: number;
+  readonly callsMax: number;
+}
+
 export class Host {
   readonly file: string;
   readonly process: HostProcess;
@@ -24,25 +33,22 @@ export class Host {
   /** Processes that the module started while it was loaded: they stay as long as the host. */
   kept: ReadonlySet<number> = new Set();
   calls = 0;
+  readonly callsMax: number;
   loaded = false;
   /** Takes no further call: why, for the log. */
   retired: string | undefined;
   readonly #log: Log;
 
-  constructor(
-    file: string,
-    spawn: SpawnOptions,
-    clock: Clock,
-    log: Log,
-    newProcesses: NewProcesses,
-  ) {
+  constructor(file: string, context: HostContext) {
+    const { spawn, clock, log, newProcesses, startMs } = context;
     this.file = file;
+    this.callsMax = context.callsMax;
     this.#log = log;
     const mark = newProcesses.mark();
     this.process = new HostProcess(spawn, clock, log);
     void this.process.started.then((pid) => pid && newProcesses.verify(mark, pid));
     this.process.write(encodeFrame({ t: 'load', file }));
-    this.ready = this.#load(clock).then((failure) => {
+    this.ready = this.#load(clock, startMs).then((failure) => {
       const { pid } = this.process;
       if (failure) this.retire('not loaded');
       else if (pid) this.kept = new Set(newProcesses.since(mark, pid));
@@ -67,9 +73,9 @@ export class Host {
     this.retired ??= why;
   }
 
-  async #load(clock: Clock): Promise<NotReady | undefined> {
+  async #load(clock: Clock, startMs: number): Promise<NotReady | undefined> {
     let timedOut = false;
-    const timer = clock.timer(hostDefaults.startMs, () => {
+    const timer = clock.timer(startMs, () => {
       timedOut = true;
       this.process.kill('It took too long to load.');
     });
@@ -95,7 +101,7 @@ export class Host {
     }
     if (timedOut) {
       return notLoaded(
-        `${this.file} was not loaded within ${hostDefaults.startMs / 1_000} s. Look for a top-level await that does not end, or a very large module.`,
+        `${this.file} was not loaded within ${startMs / 1_000} s. Look for a top-level await that does not end, or a very large module.`,
       );
     }
     const last = this.process.stderrTail.text.trim().slice(-hostDefaults.stderrToldChars);

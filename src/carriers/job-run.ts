@@ -203,7 +203,7 @@ export class JobRun implements RunningJob, HostListener {
       );
     }
     if (this.#stopReason !== undefined) host.retire('its call was stopped');
-    if (host.calls >= hostDefaults.callsPerHost) host.retire('it has had its number of calls');
+    if (host.calls >= host.callsMax) host.retire('it has had its number of calls');
     await this.#closed(outcome);
   }
 

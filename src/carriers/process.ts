@@ -27,6 +27,10 @@ export interface ProcessCarrierOptions {
   readonly cwd?: string;
   /** Default: `hostDefaults.idleMs`. */
   readonly idleMs?: number;
+  /** Default: `hostDefaults.startMs`. */
+  readonly startMs?: number;
+  /** Default: `hostDefaults.callsPerHost`. */
+  readonly callsPerHost?: number;
 }
 
 /** A carrier that can also start hosts ahead of their first job. */
@@ -126,8 +130,14 @@ class HostPool implements ProcessCarrier {
 
   #newHost(file: string): Host {
     const { hostCommand, env, marker, cwd, clock, log } = this.#options;
-    const spawn = { command: hostCommand, role: 'host', env, marker, cwd } as const;
-    const host = new Host(file, spawn, clock, log, this.#newProcesses);
+    const host = new Host(file, {
+      spawn: { command: hostCommand, role: 'host', env, marker, cwd },
+      clock,
+      log,
+      newProcesses: this.#newProcesses,
+      startMs: this.#options.startMs ?? hostDefaults.startMs,
+      callsMax: this.#options.callsPerHost ?? hostDefaults.callsPerHost,
+    });
     this.#hosts.add(host);
     void host.process.gone.then((gone) => {
       this.#forget(host);

@@ -1,6 +1,6 @@
 /** Starts the child process of a host. What cannot be started is a value with a sentence, never a throw. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { type HostRole, MARKER_VARIABLE, ROLE_VARIABLE } from '../handler/protocol.ts';
 
 /** How our own program is started as a host: the pinned Node and `host.js`, or a standalone executable. */
@@ -24,7 +24,7 @@ export interface SpawnedHost {
   /** Leads a process group of its own number. */
   readonly pid: number;
   readonly child: ChildProcess;
-  readonly toHost: Writable;
+  readonly toHost: Duplex;
   readonly fromHost: Readable;
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -56,7 +56,7 @@ export async function spawnHost(options: SpawnOptions): Promise<SpawnResult> {
   }
 }
 
-type Pipes = [null, Readable, Readable, Writable, Readable];
+type Pipes = [null, Readable, Readable, Duplex, Readable];
 
 /** The agent's environment without keys, and with what a host has to know. */
 export function hostEnvironment(

@@ -13,6 +13,12 @@ const role = process.env[ROLE_VARIABLE];
 delete process.env[ROLE_VARIABLE];
 if (process.getBuiltinModule('node:sea')?.isSea()) process.env[RUN_AS_NODE_VARIABLE] = '1';
 
+// The agent always reads: a writer waits for it and loses nothing. Else a full pipe is an error (EAGAIN) for
+// whoever writes to the file descriptor itself.
+for (const stream of [process.stdout, process.stderr]) {
+  (stream as { _handle?: { setBlocking?(on: boolean): void } })._handle?.setBlocking?.(true);
+}
+
 if (role === 'host') {
   const monotonicMs = performance.now.bind(performance);
   serveCalls(openChannel(), monotonicMs);

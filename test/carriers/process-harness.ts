@@ -33,6 +33,8 @@ export function processCarrier(overrides: Partial<ProcessCarrierOptions> = {}): 
   return { carrier: createProcessCarrier(options), log, marker: options.marker };
 }
 
+processCarrier.hostArgs = [hostFile];
+
 export function fixtureFile(name: string): string {
   return join(here, 'fixtures', `${name}.mjs`);
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { carrierCases } from './carrier.cases.ts';
 import { fixtureFile, processCarrier } from './process-harness.ts';
 
@@ -10,4 +9,3 @@ carrierCases('process', async () => {
     close: () => carrier.close(),
   };
 });
-void join;

@@ -1,0 +1,199 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { hostEnvironment } from '../../src/carriers/spawn-host.ts';
+import { startJob } from './collected.ts';
+import { fixtureFile, marked, processCarrier } from './process-harness.ts';
+
+let made: ReturnType<typeof processCarrier>[] = [];
+function pool(overrides: Parameters<typeof processCarrier>[0] = {}) {
+  const one = processCarrier(overrides);
+  made.push(one);
+  const job = (fixture: string, input: unknown = {}) =>
+    startJob(one.carrier, { file: fixtureFile(fixture), type: `test/${fixture}`, input });
+  const pid = async () => {
+    const end = await job('abuse', { do: 'pid' }).ended;
+    return end.how === 'returned' ? (end.result as number) : end;
+  };
+  return { ...one, job, pid };
+}
+
+afterEach(async () => {
+  for (const { carrier, marker } of made) {
+    await carrier.close();
+    expect(marked(marker)).toEqual([]);
+  }
+  made = [];
+});
+
+it('keeps a host warm for its file, and replaces the longest idle one for another', async () => {
+  const { job, pid, marker } = pool({ maxHosts: 2 });
+  const first = await pid();
+  expect(await pid()).toBe(first);
+  await job('echo').ended;
+  expect(marked(marker)).toHaveLength(2);
+  // No room: the host of `abuse` has been idle for longer.
+  await job('context').ended;
+  expect(await pid()).not.toBe(first);
+});
+
+it('never has more hosts than it may, and makes the others wait', async () => {
+  const { job, marker } = pool({ maxHosts: 2 });
+  const blocked = [job('waits'), job('waits')];
+  for (const one of blocked) await one.until((told) => told.begun === 1);
+  const waiting = job('echo', 'at last');
+  const given = job('echo');
+  given.stop('cancel', 60_000);
+  expect(await given.ended).toEqual({ how: 'stopped' });
+  expect(marked(marker)).toHaveLength(2);
+  expect(waiting.told.begun).toBe(0);
+  blocked[0]?.stop('cancel', 0);
+  expect(await waiting.ended).toEqual({ how: 'returned', result: 'at last' });
+  blocked[1]?.stop('cancel', 0);
+  await blocked[1]?.ended;
+});
+
+it('replaces a host after its number of calls', async () => {
+  const { pid } = pool({ callsPerHost: 3, maxHosts: 1 });
+  const pids = [];
+  for (let i = 0; i < 7; i++) pids.push(await pid());
+  expect(new Set(pids).size).toBe(3);
+  expect([pids[0], pids[3], pids[6]]).toEqual([pids[2], pids[5], pids[6]]);
+});
+
+it('ends a host that has been idle for long', async () => {
+  const { pid, carrier } = pool({ idleMs: 10 });
+  const first = (await pid()) as number;
+  await gone(first);
+  expect(await pid()).not.toBe(first);
+  await carrier.close();
+});
+
+it('starts hosts ahead of their jobs', async () => {
+  const { carrier, job, marker } = pool({ maxHosts: 2 });
+  await carrier.warm([
+    fixtureFile('exits-at-load'),
+    fixtureFile('abuse'),
+    fixtureFile('echo'), // No room for this one.
+  ]);
+  const [host, ...more] = marked(marker);
+  expect(more).toEqual([]);
+  expect(await job('abuse', { do: 'pid' }).ended).toEqual({ how: 'returned', result: host });
+});
+
+it('notices that an idle host has died, and starts another', async () => {
+  const { pid } = pool();
+  const first = (await pid()) as number;
+  process.kill(first, 'SIGKILL');
+  await gone(first);
+  expect(await pid()).not.toBe(first);
+});
+
+it('begins nothing after it was closed, and leaves what runs alone', async () => {
+  const { carrier, job } = pool({ maxHosts: 1 });
+  const running = job('waits');
+  await running.until((told) => told.begun === 1);
+  const queued = job('echo');
+  await Promise.resolve();
+  await Promise.all([carrier.close(), carrier.close()]);
+  for (const refused of [queued, job('echo')]) {
+    expect(await refused.ended).toMatchObject({
+      how: 'not-begun',
+      error: { code: 'HOST_NOT_STARTED' },
+    });
+  }
+  expect(running.told.begun).toBe(1);
+  running.stop('drain', 0);
+  expect(await running.ended).toEqual({ how: 'killed' });
+});
+
+it('names a module that ends its process, and one that does not load in time', async () => {
+  const exits = pool().job('exits-at-load');
+  expect(await exits.ended).toMatchObject({
+    how: 'not-begun',
+    error: {
+      code: 'HANDLER_NOT_LOADED',
+      message: expect.stringMatching(/ended while .* \(exit code 3\).* going away at load/),
+    },
+  });
+  expect(exits.told.begun).toBe(0);
+  expect(await pool({ startMs: 400 }).job('never-loads').ended).toMatchObject({
+    how: 'not-begun',
+    error: { message: expect.stringContaining('was not loaded within 0.4 s') },
+  });
+});
+
+it('may be stopped while the module is loading: nothing has begun', async () => {
+  const { job, marker } = pool();
+  const running = job('never-loads');
+  while (running.pid === undefined) await new Promise((resolve) => setImmediate(resolve));
+  running.stop('cancel', 60_000);
+  expect(await running.ended).toEqual({ how: 'stopped' });
+  expect(running.told.begun).toBe(0);
+  expect(marked(marker)).toEqual([]);
+});
+
+it('says why no process could be started', async () => {
+  for (const [execPath, why] of [
+    ['/nowhere/node', 'there is no such program'],
+    [fixtureFile('echo'), 'may not be executed'],
+  ] as const) {
+    const { job } = pool({ hostCommand: { execPath, args: [] } });
+    const running = job('echo');
+    expect(await running.ended).toMatchObject({
+      how: 'not-begun',
+      error: { code: 'HOST_NOT_STARTED', retryable: true, message: expect.stringContaining(why) },
+    });
+    expect(running.told.begun).toBe(0);
+  }
+});
+
+it.skipIf(process.platform === 'win32')(
+  'nofile: says that too many files are open, and goes on',
+  () => {
+    const script = join(import.meta.dirname, 'few-files.ts');
+    const args = ['-c', 'ulimit -n 64; exec "$0" "$1"', process.execPath, script];
+    const said = execFileSync('sh', args, { encoding: 'utf8' });
+    expect(JSON.parse(said)).toEqual([
+      {
+        how: 'not-begun',
+        error: {
+          code: 'HOST_NOT_STARTED',
+          message: expect.stringContaining('too many files open'),
+          retryable: true,
+        },
+      },
+      { how: 'returned', result: 'there is room again' },
+    ]);
+  },
+);
+
+it('gives hosts no keys and no channel of another process', () => {
+  const env = {
+    PATH: '/bin',
+    INTERLOCK_WORKER_KEY: 'il_a',
+    Interlock_Producer_Key: 'il_b',
+    INTERLOCK_KEY_FILE: '/k',
+    INTERLOCK_URL: 'http://127.0.0.1',
+    NODE_CHANNEL_FD: '3',
+    UNSET: undefined,
+  };
+  expect(hostEnvironment({ env, role: 'host', marker: 'm' })).toEqual({
+    PATH: '/bin',
+    INTERLOCK_URL: 'http://127.0.0.1',
+    INTERLOCK_HOST_ROLE: 'host',
+    INTERLOCK_HOST_MARKER: 'm',
+  });
+});
+
+/** Waits until there is no such process. */
+async function gone(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
