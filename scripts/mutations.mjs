@@ -32,7 +32,7 @@ const mutations = [
     file: 'src/system/disk.ts',
     find: '    await handle.sync();\n',
     replace: '',
-    tests: ['test/ports', 'test/system', 'test/spool'],
+    tests: ['test/system/disk'],
   },
   {
     name: 'a report is sent before it is spooled (machine)',
