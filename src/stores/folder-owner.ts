@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TaskError } from '../contract/errors.ts';
 import { Connection } from './sqlite/connection.ts';
@@ -13,7 +13,9 @@ export interface FolderOwner {
 
 /** @returns `undefined` where another process (or another part of this one) owns the folder. */
 export function takeFolder(folder: string): FolderOwner | undefined {
-  const lock = new Connection(join(folder, LOCK));
+  const file = join(folder, LOCK);
+  closeSync(openSync(file, 'a', 0o600));
+  const lock = new Connection(file);
   try {
     lock.script('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
   } catch (error) {

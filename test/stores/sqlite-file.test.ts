@@ -1,0 +1,200 @@
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SimulatedClock } from '../../sim/clock.ts';
+import { SimulatedRandom } from '../../sim/random.ts';
+import { makeId } from '../../src/contract/index.ts';
+import { submitTask } from '../../src/core/task.ts';
+import type { Store, Transaction } from '../../src/ports/store.ts';
+import { CommandQueue } from '../../src/stores/command-queue.ts';
+import { openSqliteStore } from '../../src/stores/sqlite.ts';
+
+/** What only a file has: its log, its locks, its plans. */
+
+let folder: string;
+let file: string;
+let clock: SimulatedClock;
+const random = new SimulatedRandom(3);
+const stores: Store[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'interlock-sqlite-'));
+  file = join(folder, 'test.db');
+  clock = new SimulatedClock();
+});
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function open(): Store {
+  const store = openSqliteStore({ file, clock, random });
+  stores.push(store);
+  return store;
+}
+
+async function put(
+  tx: Transaction,
+  more: Record<string, unknown> = {},
+  input = '1',
+): Promise<void> {
+  const { task } = submitTask(
+    tx.nowMs,
+    { type: 'demo/hello', schemaVersion: 1, input: 1, ...more },
+    { id: makeId('tsk', tx.nowMs, random.bytes(10)), project: 'p', by: 'key:k' },
+  );
+  await tx.insertTask(task, {
+    dueAtMs: undefined,
+    attention: false,
+    rank: task.createdAtMs,
+    inputJson: input,
+  });
+}
+
+const walBytes = () => (existsSync(`${file}-wal`) ? statSync(`${file}-wal`).size : 0);
+
+it('keeps its log under a bound while it is written and read, and cuts it when idle (F50)', async () => {
+  const store = open();
+  let largest = 0;
+  for (let i = 0; i < 150; i++) {
+    await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        await store.write((tx) => put(tx, {}, JSON.stringify('x'.repeat(20_000))));
+        await store.tasks({ project: 'p', limit: 50 });
+      }),
+    );
+    largest = Math.max(largest, walBytes());
+  }
+  // 30 MB were written.
+  expect(statSync(file).size).toBeGreaterThan(20_000_000);
+  expect(largest).toBeLessThan(10_000_000);
+  await clock.advance(10_000);
+  expect(walBytes()).toBe(0);
+});
+
+it('keeps a write-ahead log, so that readers never wait for the writer', () => {
+  open();
+  const source = new DatabaseSync(file);
+  expect(source.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
+  source.close();
+});
+
+it('has the same epoch when it is opened again, another file has another', async () => {
+  const { epoch } = open();
+  expect(epoch).toMatch(/^[A-Za-z0-9_-]{22}$/);
+  await stores.pop()?.close();
+  expect(open().epoch).toBe(epoch);
+  file = join(folder, 'other.db');
+  expect(open().epoch).not.toBe(epoch);
+});
+
+it('waits for another process that holds the lock for a moment', async () => {
+  const store = open();
+  const other = openSqliteStore({ file, clock, random });
+  stores.push(other);
+  await Promise.all(
+    Array.from({ length: 40 }, (_, i) => (i % 2 ? store : other).write((tx) => put(tx))),
+  );
+  expect((await store.tasks({ project: 'p', limit: 100 })).rows).toHaveLength(40);
+});
+
+it('searches a bounded number of rows for a page, and goes on from there', async () => {
+  const store = open();
+  await store.write(async (tx) => {
+    await put(tx, { labels: { found: 'yes' } });
+    for (let i = 0; i < 20_100; i++) await put(tx);
+  });
+  const query = { project: 'p', labels: [{ name: 'found' }], limit: 10 };
+  const first = await store.tasks(query);
+  expect(first.rows.length).toBeLessThanOrEqual(1);
+  let found = first.rows.length;
+  let pages = 1;
+  for (let next = first.next; next !== undefined; pages++) {
+    const page = await store.tasks({ ...query, belowId: next });
+    found += page.rows.length;
+    next = page.next;
+  }
+  expect(found).toBe(1);
+  expect(pages).toBe(2);
+});
+
+describe('plans', () => {
+  /** What SQLite does for a statement, on the tables of the store. */
+  function plan(sql: string): string {
+    open();
+    const database = new DatabaseSync(file);
+    const rows = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
+    database.close();
+    return rows.map(({ detail }) => detail).join('\n');
+  }
+
+  it.each([
+    [
+      'claims',
+      "SELECT ref, rank FROM tasks WHERE project = ? AND pool = ? AND type = ? AND schema_version = ? AND status = 'queued' AND ready = 1 AND (deadline IS NULL OR deadline > ?) ORDER BY rank LIMIT ?",
+      'tasks_claim',
+    ],
+    ['the sweeper', 'SELECT * FROM tasks WHERE due_at <= ? ORDER BY due_at LIMIT ?', 'tasks_due'],
+    [
+      'lists',
+      'SELECT * FROM tasks WHERE project = ? AND status = ? AND id < ? AND id > ? AND type = ? ORDER BY id DESC LIMIT ?',
+      'tasks_list',
+    ],
+    [
+      'what needs attention',
+      'SELECT * FROM tasks WHERE project = ? AND status = ? AND id < ? AND id > ? AND attention = 1 ORDER BY id DESC LIMIT ?',
+      'tasks_attention',
+    ],
+    [
+      'idempotency',
+      'SELECT * FROM tasks WHERE project = ? AND idempotency_key = ?',
+      'tasks_idempotency',
+    ],
+    [
+      'open attempts',
+      'SELECT count(*) FROM attempts WHERE project = ? AND worker_id = ? AND ended_at IS NULL',
+      'attempts_open',
+    ],
+  ])('of %s use their index and sort nothing', (_, sql, index) => {
+    const steps = plan(sql);
+    expect(steps).toContain(index);
+    expect(steps).not.toContain('TEMP B-TREE');
+    expect(steps).not.toMatch(/^SCAN/m);
+  });
+});
+
+it('refuses a whole group that cannot be made durable, and goes on with the next', async () => {
+  let full = true;
+  const undone: string[] = [];
+  const queue = new CommandQueue<string>({
+    begin() {},
+    command: async (work) => ({
+      value: await work('tx'),
+      notes: [{ kind: 'drain', project: 'p', workerId: 'w' }],
+    }),
+    commit() {
+      if (full) throw new Error('database or disk is full');
+    },
+    rollback: () => void undone.push('rollback'),
+  });
+  const notes: unknown[] = [];
+  queue.subscribe((some) => notes.push(...some));
+  const both = await Promise.allSettled([queue.run(async () => 1), queue.run(async () => 2)]);
+  for (const one of both)
+    expect(one).toMatchObject({
+      status: 'rejected',
+      reason: {
+        code: 'UNAVAILABLE',
+        retryable: true,
+        message: expect.stringContaining('disk is full'),
+      },
+    });
+  expect(undone).toEqual(['rollback']);
+  expect(notes).toEqual([]);
+  full = false;
+  expect(await queue.run(async () => 3)).toBe(3);
+  expect(notes).toHaveLength(1);
+  expect(queue.stats).toEqual({ commits: 1, commands: 1 });
+});
