@@ -1,0 +1,4 @@
+export const effectSafety = 'pure';
+
+/** Gives its input back. */
+export default (input) => input;

@@ -1,0 +1,3 @@
+export const effectSafety = 'pure';
+
+export default ({ code }) => process.exit(code);
