@@ -177,7 +177,10 @@ async function withoutCaseClashes(
 }
 
 /** Asks the file system: does the name of one, in the spelling of another, find the same file? */
-async function folderMergesCase(group: readonly Candidate[], folder: string): Promise<boolean> {
+export async function folderMergesCase(
+  group: readonly Candidate[],
+  folder: string,
+): Promise<boolean> {
   const listed = new Set(group.map(({ path }) => path));
   for (const one of group) {
     for (const other of group) {
