@@ -29,8 +29,8 @@ export async function readHints(
   }
   const silence = new Silence(clock, workerDefaults.hintSilenceMs, () => opened.close());
   onHint({ kind: 'open' });
-  const end = await readEventStream(opened.body, {
-    event: (name, data) => {
+  const listener = {
+    event: (name: string, data: string) => {
       const hint = toHint(name, data);
       if (hint) onHint(hint);
     },
@@ -38,7 +38,8 @@ export async function readHints(
       silence.broken();
       onHint({ kind: 'ping' });
     },
-  });
+  };
+  const end = await readEventStream(opened.body, listener, opened.signal);
   silence.end();
   opened.close();
   if (signal.aborted) return aborted;

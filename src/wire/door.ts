@@ -1,5 +1,5 @@
 /**
- * The door to one control plane: a call goes in, an `Answer` comes out, never an exception. Worker and
+ * The door to one control plane: a call goes in, an `Answer` comes out, whatever the world does. Worker and
  * clients share it, so that both read the world the same way.
  */
 import { CONTRACT_HEADER, CONTRACT_VERSION, type Problem } from '../contract/index.ts';
@@ -52,6 +52,8 @@ export type StreamAnswer =
   | {
       readonly kind: 'stream';
       readonly body: ReadableStream<Uint8Array>;
+      /** Aborts with the caller's, and by `close`. */
+      readonly signal: AbortSignal;
       /** Lets go of it. Twice is fine. */
       close(): void;
     }
@@ -81,9 +83,12 @@ export class Door {
   async call<T>(call: Call<T>): Promise<HttpAnswer<T>> {
     const { clock } = this.#options;
     const sentAt = clock.now();
+    // What JSON cannot hold is a bug of the caller and no matter of the wire: it throws.
+    const text = call.body === undefined ? undefined : JSON.stringify(call.body);
     const limit = this.#limit(call.timeoutMs ?? workerDefaults.requestTimeoutMs, call.signal);
     try {
-      const response = await limit.bounded(this.#send(call, call.method, limit.signal), dropBody);
+      const sent = this.#send({ ...call, text }, call.method, limit.signal);
+      const response = await limit.bounded(sent, dropBody);
       const { status, headers } = response;
       const success = call.statuses.includes(status);
       const maxBytes = success
@@ -112,7 +117,7 @@ export class Door {
       if (status === 200 && body && headers.get('content-type')?.startsWith(EVENTS)) {
         limit.stopTimer();
         open = true;
-        return { kind: 'stream', body, close: () => limit.abandon() };
+        return { kind: 'stream', body, signal: limit.signal, close: () => limit.abandon() };
       }
       const maxBytes = wireDefaults.problemBytes;
       const text = await limit.bounded(readBody(response, maxBytes, DRAINED));
@@ -138,7 +143,12 @@ export class Door {
 
   /** Sends it and follows redirects as far as the contract allows. */
   async #send(
-    request: Request & { body?: unknown; open?: boolean; once?: boolean; accept?: string },
+    request: Request & {
+      text?: string | undefined;
+      open?: boolean;
+      once?: boolean;
+      accept?: string;
+    },
     method: WireInit['method'],
     signal: AbortSignal,
   ): Promise<WireResponse> {
@@ -149,15 +159,11 @@ export class Door {
     };
     const key = request.open ? '' : this.#options.key?.current();
     if (key) headers.authorization = `Bearer ${key}`;
-    let body: { body?: string } = {};
-    if (request.body !== undefined) {
-      headers['content-type'] = 'application/json';
-      body = { body: JSON.stringify(request.body) };
-    }
+    if (request.text !== undefined) headers['content-type'] = 'application/json';
     const init: WireInit = {
       method,
       headers,
-      ...body,
+      ...(request.text === undefined ? {} : { body: request.text }),
       signal,
       redirect: 'manual',
       lane: request.lane ?? 'calls',

@@ -17,10 +17,11 @@ export type StreamEnd =
   | { readonly kind: 'ended' | 'oversize' }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-/** Resolves when the stream is over; the body is then let go. Never rejects. */
+/** Resolves when the stream is over, or `signal` aborts; the body is then let go. Never rejects. */
 export async function readEventStream(
   body: ReadableStream<Uint8Array>,
   listener: StreamListener,
+  signal: AbortSignal,
 ): Promise<StreamEnd> {
   let oversize = false;
   const parser = createParser({
@@ -35,6 +36,10 @@ export async function readEventStream(
   // A byte order mark at the beginning is dropped; characters may be split between chunks.
   const decoder = new TextDecoder();
   const reader = body.getReader();
+  // A body that does not heed the signal of its request must not hold us either.
+  const leave = () => void reader.cancel().catch(() => {});
+  signal.addEventListener('abort', leave);
+  if (signal.aborted) leave();
   let over = false;
   try {
     for (;;) {
@@ -52,7 +57,8 @@ export async function readEventStream(
     over = true;
     return { kind: 'failed', error };
   } finally {
-    if (!over) reader.cancel().catch(() => {});
+    signal.removeEventListener('abort', leave);
+    if (!over) leave();
   }
 }
 

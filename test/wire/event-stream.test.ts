@@ -2,15 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { wireDefaults } from '../../src/core/defaults.ts';
 import { readEventStream } from '../../src/wire/event-stream.ts';
 
+const never = new AbortController().signal;
+
 /** Reads these pieces as a stream; tells events, bytes and the end. */
 async function read(pieces: Iterable<Uint8Array>) {
   const events: string[] = [];
   let chunks = 0;
   const body = ReadableStream.from(pieces) as ReadableStream<Uint8Array>;
-  const end = await readEventStream(body, {
-    event: (name, data) => events.push(`${name} ${data}`),
+  const listener = {
+    event: (name: string, data: string) => events.push(`${name} ${data}`),
     bytes: () => chunks++,
-  });
+  };
+  const end = await readEventStream(body, listener, never);
   return { events, chunks, end };
 }
 
@@ -53,13 +56,11 @@ describe('an event stream, one byte at a time', () => {
       },
     });
     const seen = new Promise<void>((resolve) => {
-      void readEventStream(body, {
-        event: (name) => {
-          events.push(name);
-          resolve();
-        },
-        bytes: () => {},
-      });
+      const event = (name: string) => {
+        events.push(name);
+        resolve();
+      };
+      void readEventStream(body, { event, bytes: () => {} }, never);
     });
     more(bytes('event: wake\rdata: 1\r\r'));
     await seen;
@@ -97,6 +98,20 @@ describe('an event stream that grows', () => {
 it('tells how a stream failed', async () => {
   const error = new Error('cut');
   const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(error) });
-  const end = await readEventStream(body, { event: () => {}, bytes: () => {} });
+  const end = await readEventStream(body, { event: () => {}, bytes: () => {} }, never);
   expect(end).toEqual({ kind: 'failed', error });
+});
+
+it('leaves a stream that goes on for ever when its signal aborts', async () => {
+  let left = false;
+  const body = new ReadableStream<Uint8Array>({
+    cancel: () => {
+      left = true;
+    },
+  });
+  const stop = new AbortController();
+  const end = readEventStream(body, { event: () => {}, bytes: () => {} }, stop.signal);
+  stop.abort();
+  await end;
+  expect(left).toBe(true);
 });
