@@ -160,7 +160,7 @@ function again(nowMs: number, task: TaskState, undelivered: boolean, ending: End
       status: 'failed',
       error: {
         code: 'UNDELIVERABLE',
-        message: `Workers took the task and gave it back ${task.undelivered} times without beginning it; the last time: ${reasonOf(ending)}.`,
+        message: `Workers took the task ${task.undelivered} times and gave it back, lost it before it began, or stopped it to drain; the last time: ${reasonOf(ending)}.`,
         retryable: false,
         details: { ...details(ending), reason: reasonOf(ending) },
       },
