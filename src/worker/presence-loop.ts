@@ -28,6 +28,7 @@ export class PresenceLoop {
   #notBefore = 0;
   #told: string | undefined;
   #asked = false;
+  #underWay: Promise<unknown> | undefined;
   #done: Promise<void> | undefined;
 
   constructor(ctx: WorkerContext, attempts: Attempts) {
@@ -71,10 +72,13 @@ export class PresenceLoop {
 
   /** The last one. An outage must not keep the process: nobody waits longer than a moment for it. */
   async goodbye(): Promise<void> {
-    await Promise.race([
-      this.#send('offline'),
-      this.#ctx.ports.clock.sleep(workerDefaults.goodbyeMs),
-    ]);
+    await Promise.race([this.#last(), this.#ctx.ports.clock.sleep(workerDefaults.goodbyeMs)]);
+  }
+
+  /** After the one that is on its way: arriving later, that would take the goodbye back. */
+  async #last(): Promise<void> {
+    await this.#underWay;
+    await this.#send('offline');
   }
 
   async #run(): Promise<void> {
@@ -88,12 +92,15 @@ export class PresenceLoop {
       if (early > 0) {
         // Changes that come in a burst are told once, and a pause that was asked for is kept.
         await clock.sleep(Math.min(early, CHANGE_GAP_MS));
+        if (this.#ctx.stopped) return;
         if (this.#notBefore > clock.now()) {
           waitMs = this.#notBefore - clock.now();
           continue;
         }
       }
-      const answer = await this.#send(this.#state());
+      const sent = this.#send(this.#state());
+      this.#underWay = sent;
+      const answer = await sent;
       waitMs = await this.#after(answer);
       this.#notBefore =
         clock.now() + (answer.kind === 'ok' ? CHANGE_GAP_MS : Math.min(waitMs, 60_000));
