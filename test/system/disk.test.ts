@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import fs, { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemDisk } from '../../src/system/disk.ts';
 import { whileBusy } from '../../src/system/while-busy.ts';
 
@@ -26,6 +26,34 @@ describe('the real disk', () => {
     expect(await mode(join(folder, 'a', 'b'))).toBe(0o700);
     expect(await mode(join(folder, 'a', 'b', 'written'))).toBe(0o600);
     expect(await mode(join(folder, 'a', 'b', 'appended'))).toBe(0o600);
+  });
+
+  it('syncs the file before the rename, and the folder when asked (seen from the calls)', async () => {
+    const calls: string[] = [];
+    const probe = await open(folder, 'r');
+    const handles = Object.getPrototypeOf(probe) as { sync(): Promise<void> };
+    await probe.close();
+    const { fsync, rename } = fs;
+    const handleSync = vi.spyOn(handles, 'sync').mockImplementation(async () => {
+      calls.push('sync folder');
+    });
+    const fileSync = vi.spyOn(fs, 'fsync').mockImplementation((fd, done) => {
+      calls.push('sync file');
+      fsync(fd, done);
+    });
+    const renaming = vi.spyOn(fs, 'rename').mockImplementation((from, to, done) => {
+      calls.push('rename');
+      rename(from, to, done);
+    });
+    try {
+      const disk = systemDisk();
+      await disk.writeFile(join(folder, 'a'), '1');
+      await disk.syncFolder(folder);
+      await systemDisk('win32').syncFolder(folder);
+      expect(calls).toEqual(['sync file', 'rename', 'sync folder']);
+    } finally {
+      for (const spy of [handleSync, fileSync, renaming]) spy.mockRestore();
+    }
   });
 
   it('leaves the old file and no temporary when the rename fails (F34)', async () => {
