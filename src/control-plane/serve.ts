@@ -228,16 +228,20 @@ async function stopAll(
   stopApp: () => Promise<void>,
   base: Base,
 ): Promise<void> {
+  const over = new AbortController();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  const cut = clock.timer(controlPlaneDefaults.shutdownMs * CUT_SHARE, () =>
-    server.closeAllConnections(),
-  );
+  void closed.then(() => over.abort());
+  const cutAt = clock.now() + controlPlaneDefaults.shutdownMs * CUT_SHARE;
   await stopApp();
-  server.closeIdleConnections();
+  // A connection becomes idle when its last answer has gone; Node then keeps it open.
+  do {
+    if (clock.now() < cutAt) server.closeIdleConnections();
+    else server.closeAllConnections();
+  } while (await clock.sleep(IDLE_LOOK_MS, over.signal));
   await closed;
-  cut.cancel();
   await base.close();
 }
 
 /** The rest of the time is for the store. */
 const CUT_SHARE = 0.6;
+const IDLE_LOOK_MS = 20;

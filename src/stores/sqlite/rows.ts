@@ -62,61 +62,31 @@ function policyOf(source: string): Policy {
   return policy;
 }
 
-export function attemptRow(row: Row, taskId: string, prefix = ''): AttemptRow {
-  const at = (name: string) => row[prefix + name];
-  const endOp = text(at('end_op'));
-  const lateOp = text(at('late_op'));
+export function attemptRow(row: Row, taskId: string): AttemptRow {
+  const endOp = text(row.end_op);
+  const lateOp = text(row.late_op);
   const attempt: AttemptState = {
-    id: at('id') as string,
+    id: row.id as string,
     taskId,
-    project: at('project') as string,
-    fence: at('fence') as number,
-    number: at('number') as number,
-    workerId: at('worker_id') as string,
-    sessionId: at('session_id') as string,
-    effectSafety: at('effect_safety') as EffectSafety,
-    effectGate: at('effect_gate') as EffectGate,
-    leaseMs: at('lease_ms') as number,
-    leaseUntilMs: at('lease_until') as number,
-    state: at('state') as AttemptPhase,
-    claimedAtMs: at('claimed_at') as number,
-    countedAtMs: number(at('counted_at')),
-    startAccepted: at('start_accepted') === 1,
-    effectAccepted: at('effect_accepted') === 1,
-    progressN: at('progress_n') as number,
-    logN: at('log_n') as number,
-    endedAtMs: number(at('ended_at')),
-    end: endOp === undefined ? undefined : { op: endOp, hash: at('end_hash') as string },
-    late: lateOp === undefined ? undefined : { op: lateOp, hash: at('late_hash') as string },
+    project: row.project as string,
+    fence: row.fence as number,
+    number: row.number as number,
+    workerId: row.worker_id as string,
+    sessionId: row.session_id as string,
+    effectSafety: row.effect_safety as EffectSafety,
+    effectGate: row.effect_gate as EffectGate,
+    leaseMs: row.lease_ms as number,
+    leaseUntilMs: row.lease_until as number,
+    state: row.state as AttemptPhase,
+    claimedAtMs: row.claimed_at as number,
+    countedAtMs: number(row.counted_at),
+    startAccepted: row.start_accepted === 1,
+    effectAccepted: row.effect_accepted === 1,
+    progressN: row.progress_n as number,
+    logN: row.log_n as number,
+    endedAtMs: number(row.ended_at),
+    end: endOp === undefined ? undefined : { op: endOp, hash: row.end_hash as string },
+    late: lateOp === undefined ? undefined : { op: lateOp, hash: row.late_hash as string },
   };
-  return { ref: at('ref') as number, attempt };
+  return { ref: row.ref as number, attempt };
 }
-
-/** The columns of an attempt under other names, for a statement that reads its task too. */
-export const ATTEMPT_COLUMNS = [
-  'ref',
-  'id',
-  'project',
-  'fence',
-  'number',
-  'worker_id',
-  'session_id',
-  'effect_safety',
-  'effect_gate',
-  'lease_ms',
-  'lease_until',
-  'state',
-  'claimed_at',
-  'counted_at',
-  'start_accepted',
-  'effect_accepted',
-  'progress_n',
-  'log_n',
-  'ended_at',
-  'end_op',
-  'end_hash',
-  'late_op',
-  'late_hash',
-]
-  .map((name) => `a.${name} AS a_${name}`)
-  .join(', ');

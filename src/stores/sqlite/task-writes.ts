@@ -1,8 +1,8 @@
 import type { AttemptState, TaskState } from '../../core/task.ts';
 import type { TaskRow, Transaction } from '../../ports/store.ts';
 import { type Connection, jsonOrNull, type Value } from './connection.ts';
-import { ATTEMPT_COLUMNS, taskRow } from './rows.ts';
-import { both } from './task-reads.ts';
+import { taskRow } from './rows.ts';
+import { withTask } from './task-reads.ts';
 
 /** Tasks and attempts, kept. */
 export type TaskWrites = Pick<
@@ -124,7 +124,8 @@ export function taskWrites(c: Connection, now: () => number): TaskWrites {
     },
 
     async makeAvailable(limit) {
-      const rows = c.all(MAKE_AVAILABLE, now(), limit);
+      const rows = c.all(TIME_HAS_COME, now(), limit);
+      for (const row of rows) c.run('UPDATE tasks SET ready = 1 WHERE ref = ?', row.ref as number);
       return rows.map((row) => ({
         project: row.project as string,
         pool: row.pool as string,
@@ -140,7 +141,7 @@ export function taskWrites(c: Connection, now: () => number): TaskWrites {
     },
 
     async openAttemptsAfter(ref, limit) {
-      return c.all(OPEN_ATTEMPTS_AFTER, ref, limit).map(both);
+      return c.all(OPEN_ATTEMPTS_AFTER, ref, limit).map((row) => withTask(c, row));
     },
   };
 }
@@ -275,8 +276,7 @@ const CLAIMABLE = `SELECT ref, rank FROM tasks
   WHERE project = ? AND pool = ? AND type = ? AND schema_version = ? AND status = 'queued' AND ready = 1
     AND (deadline IS NULL OR deadline > ?)
   ORDER BY rank LIMIT ?`;
-const MAKE_AVAILABLE = `UPDATE tasks SET ready = 1 WHERE ref IN (
-    SELECT ref FROM tasks WHERE status = 'queued' AND ready = 0 AND available_at <= ? ORDER BY available_at LIMIT ?)
-  RETURNING project, pool, type, schema_version`;
-const OPEN_ATTEMPTS_AFTER = `SELECT t.*, ${ATTEMPT_COLUMNS} FROM attempts a JOIN tasks t ON t.ref = a.task
-  WHERE a.ended_at IS NULL AND a.ref > ? ORDER BY a.ref LIMIT ?`;
+const TIME_HAS_COME = `SELECT ref, project, pool, type, schema_version FROM tasks
+  WHERE status = 'queued' AND ready = 0 AND available_at <= ? ORDER BY available_at LIMIT ?`;
+const OPEN_ATTEMPTS_AFTER =
+  'SELECT * FROM attempts INDEXED BY attempts_open WHERE ended_at IS NULL AND ref > ? ORDER BY ref LIMIT ?';
