@@ -78,6 +78,10 @@ export const workerDefaults = {
   renewJitter: 0.1,
   /** Lease assumed for a report found on disk, until an answer tells the real one: the shortest there is. */
   unknownLeaseMs: 5 * SECOND,
+  /** Of a report whose lease has run out: it asks for itself, and there may be thousands after an outage. */
+  expiredRenewMs: 15 * SECOND,
+  /** However short a lease is said to be. */
+  renewGapMs: 50,
   /** A refused key is read again from its source at most this often. */
   keyReadGapMs: SECOND,
   /** A handler that was killed and has not gone after this is told as stuck. */
@@ -100,12 +104,16 @@ export const workerDefaults = {
   /** Progress and log lines are gathered this long before they are sent. */
   progressEveryMs: 500,
   logLinesWaiting: 2_000,
+  /** A report waits at most so long for what its handler said before and is still on its way. */
+  wordsWaitMs: 2 * SECOND,
   /** After a drain: how long the spool may still be emptied before the exit. */
   drainSpoolMs: 10 * SECOND,
   /** After the deadline of a drain: for killed processes to go, and once more for their reports. */
   lastWordMs: SECOND,
   /** Presence `offline` at the end of a drain. */
   goodbyeMs: SECOND,
+  /** A gate is asked more often than other things are: a handler (and a slot) waits for it. */
+  gateRetryMaxMs: 5 * SECOND,
   requestTimeoutMs: 10 * SECOND,
   connectTimeoutMs: 5 * SECOND,
 } as const;
@@ -124,8 +132,8 @@ export const wireDefaults = {
   tcpKeepAliveMs: 30 * SECOND,
   /** Connections to a control plane for calls; more calls than these wait for each other. */
   connections: 16,
-  /** Renewals go one batch at a time; the second is for one that hangs. */
-  renewConnections: 2,
+  /** Renewals go one round at a time; the others are for those that hang, a third of a lease each. */
+  renewConnections: 4,
   /** One hint stream, and one that is still being closed. */
   streamConnections: 4,
   /** Kept open unused for so long where the peer names no time of its own … */
