@@ -25,6 +25,8 @@ export interface ProcessCarrierOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Working folder of hosts; default: the agent's. */
   readonly cwd?: string;
+  /** See `SpawnOptions`. */
+  readonly compileCache?: string;
   /** Default: `hostDefaults.idleMs`. */
   readonly idleMs?: number;
   /** Default: `hostDefaults.startMs`. */
@@ -129,9 +131,9 @@ class HostPool implements ProcessCarrier {
   }
 
   #newHost(file: string): Host {
-    const { hostCommand, env, marker, cwd, clock, log } = this.#options;
+    const { hostCommand, env, marker, cwd, compileCache, clock, log } = this.#options;
     const host = new Host(file, {
-      spawn: { command: hostCommand, role: 'host', env, marker, cwd },
+      spawn: { command: hostCommand, role: 'host', env, marker, cwd, compileCache },
       clock,
       log,
       newProcesses: this.#newProcesses,

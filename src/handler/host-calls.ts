@@ -5,7 +5,7 @@ import type { Channel } from './channel.ts';
 import type { ContextDoor } from './context.ts';
 import type { Handler } from './declaration.ts';
 import { errorText } from './failure.ts';
-import { loadHandler } from './load.ts';
+import { keepCompiled, loadHandler } from './load.ts';
 import { ProgressValve } from './progress-valve.ts';
 import {
   type CallJob,
@@ -46,6 +46,8 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
     owner.run(call, () =>
       call.start(ready, job, () => {
         if (current === call) current = undefined;
+        // What the handler imported when it was first needed.
+        if (n === 1) setImmediate(keepCompiled);
       }),
     );
   }

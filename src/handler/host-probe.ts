@@ -1,5 +1,5 @@
 import type { Channel } from './channel.ts';
-import { loadHandler } from './load.ts';
+import { keepCompiled, loadHandler } from './load.ts';
 
 /**
  * Role `probe`. Woken by `load` frames, which may come all at once: modules that wait do not hold up the others.
@@ -17,6 +17,7 @@ export function serveProbes(channel: Channel): void {
 
 async function probe(channel: Channel, file: string, alone: boolean): Promise<void> {
   const loaded = await loadHandler(file);
+  keepCompiled();
   if (loaded.ok) {
     channel.send({ t: 'loaded', file, declaration: loaded.handler.declaration });
     return;

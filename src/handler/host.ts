@@ -7,10 +7,18 @@
 import { openChannel } from './channel.ts';
 import { serveCalls } from './host-calls.ts';
 import { serveProbes } from './host-probe.ts';
-import { ROLE_VARIABLE, RUN_AS_NODE_VARIABLE } from './protocol.ts';
+import {
+  CACHE_VARIABLE,
+  NODE_CACHE_VARIABLE,
+  ROLE_VARIABLE,
+  RUN_AS_NODE_VARIABLE,
+} from './protocol.ts';
 
 const role = process.env[ROLE_VARIABLE];
 delete process.env[ROLE_VARIABLE];
+// Node has read it by now; what the handler starts has caches of its own.
+if (process.env[CACHE_VARIABLE]) delete process.env[NODE_CACHE_VARIABLE];
+delete process.env[CACHE_VARIABLE];
 if (process.getBuiltinModule('node:sea')?.isSea()) process.env[RUN_AS_NODE_VARIABLE] = '1';
 
 // The agent always reads: a writer waits for it and loses nothing. Else a full pipe is an error (EAGAIN) for

@@ -36,6 +36,14 @@ const importFile: (url: string) => Promise<unknown> = (() => {
   return module.exports;
 })();
 
+/**
+ * Writes what was compiled (and stripped of types) to the cache folder, if the agent gave one. By itself Node does
+ * this at its exit, which a host does not live to see.
+ */
+export function keepCompiled(): void {
+  Module.flushCompileCache();
+}
+
 function loadProblem(error: unknown): LoadProblem {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   const message = `It does not load: ${namedText(error)}`;

@@ -15,6 +15,9 @@ export const ROLE_VARIABLE = 'INTERLOCK_HOST_ROLE';
 export type HostRole = 'host' | 'probe';
 /** Says whose host it is, so that a later session finds what an earlier one left behind. */
 export const MARKER_VARIABLE = 'INTERLOCK_HOST_MARKER';
+/** Tells the host that the folder in Node's own variable beside it is the agent's choice and for it alone. */
+export const CACHE_VARIABLE = 'INTERLOCK_HOST_CACHE';
+export const NODE_CACHE_VARIABLE = 'NODE_COMPILE_CACHE';
 /** In a standalone executable: makes a handler's own `fork()` run a script, not our program. */
 export const RUN_AS_NODE_VARIABLE = 'INTERLOCK_RUN_AS_NODE';
 
