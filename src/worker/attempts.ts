@@ -17,6 +17,8 @@ import {
   type Step,
   step,
 } from '../core/attempt.ts';
+import { four } from '../core/attempt-report.ts';
+import { jittered } from '../core/backoff.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { countSlots, type SlotCount } from '../core/slots.ts';
 import type { RunningJob } from '../ports/carrier.ts';
@@ -40,11 +42,16 @@ export interface Held {
   leaseUntil: number;
   leaseMs: number;
   renewAt: number;
-  /** The machine was told that this lease ran out; reset by a renewal. */
+  /** When a renewal was last sent, and how many in a row got no answer. */
+  renewSentAt: number;
+  renewFailures: number;
+  /** The lease has run out, and the machine was told so (or never knew it); reset by a renewal. */
   leaseToldOut: boolean;
   job?: RunningJob;
   words?: JobWords;
   record?: SpooledReport;
+  /** A report that was answered without ever being on disk: where it must be set aside, it is written for that. */
+  unwritten?: { readonly report: TerminalReport; readonly followUp: boolean };
   /** The answer that sets the record aside, kept beside it. */
   refusal?: { readonly status: number; readonly problem: Problem };
 }
@@ -56,6 +63,8 @@ export interface Held {
 export class Attempts {
   readonly #ctx: WorkerContext;
   readonly #held = new Map<string, Held>();
+  /** Those that hold a slot or wait for one, oldest first: few, also where a long outage left many reports. */
+  readonly #slotted = new Set<Held>();
   /** Ids of every attempt that this process has had. Bounded: the oldest go, by then their fences are long stale. */
   readonly #had = new Set<string>();
   readonly #carryOut: (held: Held, effects: readonly AttemptEffect[]) => void;
@@ -76,10 +85,12 @@ export class Attempts {
 
   remember(attemptId: string): void {
     this.#had.add(attemptId);
-    if (this.#had.size > REMEMBERED) {
-      const [oldest] = this.#had;
-      if (oldest !== undefined && !this.#held.has(oldest)) this.#had.delete(oldest);
-    }
+    if (this.#had.size <= REMEMBERED) return;
+    const [oldest] = this.#had;
+    if (oldest === undefined) return;
+    this.#had.delete(oldest);
+    // One that is still here is as good as new.
+    if (this.#held.has(oldest)) this.#had.add(oldest);
   }
 
   /** From a claim. @param sentAt when the claim was sent: the lease counts from there. */
@@ -89,32 +100,68 @@ export class Attempts {
       work: { attempt, handler },
       state: claimedAttempt(attempt),
       recorded: false,
-      leaseUntil: sentAt + attempt.leaseMs,
-      leaseMs: attempt.leaseMs,
-      renewAt: sentAt + attempt.leaseMs * workerDefaults.renewShare,
-      leaseToldOut: false,
+      ...this.#lease(attempt.leaseMs, sentAt),
     });
   }
 
-  /** With nothing left but a report to be answered: found on disk, or given back unread. */
-  addReported(attempt: Named, report: TerminalReport, record: SpooledReport | undefined): Held {
+  /**
+   * With nothing left but a report to be answered: found on disk, or given back unread.
+   * @param lease of a claim's answer; one found on disk is renewed at once to learn it.
+   */
+  addReported(
+    attempt: Named,
+    report: TerminalReport,
+    record: SpooledReport | undefined,
+    lease?: { readonly leaseMs: number; readonly sentAt: number },
+  ): Held {
     const now = this.#ctx.ports.clock.now();
     return this.#add({
       attempt,
       state: { ...reportedAttempt(attempt, report), followUp: record?.followUp ?? false },
       recorded: record !== undefined,
-      leaseUntil: now,
-      leaseMs: workerDefaults.unknownLeaseMs,
-      renewAt: now + workerDefaults.unknownLeaseMs * workerDefaults.renewShare,
-      leaseToldOut: true,
+      ...(lease
+        ? this.#lease(lease.leaseMs, lease.sentAt)
+        : { ...this.#lease(workerDefaults.unknownLeaseMs, now), renewAt: now, leaseToldOut: true }),
       ...(record === undefined ? {} : { record }),
     });
+  }
+
+  /** One that could not be recorded, and so has no slot and has not begun. `false`: it is on its way out already. */
+  giveBack(held: Held, reason: string): boolean {
+    if (held.state.phase !== 'claimed' || held.state.slot) return false;
+    held.state = reportedAttempt(held.attempt, { op: 'release', ...four(held.attempt), reason });
+    this.#count(held);
+    return true;
+  }
+
+  /** Whose report could not be written yet: the machine is at `ending`. */
+  addEnding(attempt: Named, report: TerminalReport): Held {
+    const held = this.addReported(attempt, report, undefined);
+    held.state = { ...held.state, phase: 'ending', begun: report.op === 'lost' && report.begun };
+    return held;
+  }
+
+  #lease(leaseMs: number, sentAt: number) {
+    return {
+      leaseMs,
+      leaseUntil: sentAt + leaseMs,
+      renewAt: this.nextRenewal(leaseMs, sentAt),
+      renewSentAt: Number.NEGATIVE_INFINITY,
+      renewFailures: 0,
+      leaseToldOut: false,
+    };
+  }
+
+  /** A third of the lease after that, varied so that a fleet does not renew in step. */
+  nextRenewal(leaseMs: number, sentAt: number): number {
+    const third = Math.max(leaseMs * workerDefaults.renewShare, workerDefaults.renewGapMs);
+    return sentAt + jittered(third, workerDefaults.renewJitter, this.#ctx.ports.random.fraction());
   }
 
   #add(held: Held): Held {
     this.remember(held.attempt.attemptId);
     this.#held.set(held.attempt.attemptId, held);
-    this.#slots = undefined;
+    this.#count(held);
     return held;
   }
 
@@ -133,9 +180,23 @@ export class Attempts {
   get slots(): SlotCount {
     this.#slots ??= countSlots(
       this.#ctx.settings.maxConcurrent,
-      Array.from(this.#held.values(), (held) => held.state),
+      Array.from(this.#slotted, (held) => held.state),
     );
     return this.#slots;
+  }
+
+  /** Handlers that were killed and do not go. */
+  get stuck(): number {
+    let stuck = 0;
+    for (const held of this.#slotted) if (held.state.stuck) stuck++;
+    return stuck;
+  }
+
+  #count(held: Held): void {
+    const { slot, phase } = held.state;
+    if (slot || phase === 'claimed') this.#slotted.add(held);
+    else if (!this.#slotted.delete(held)) return;
+    this.#slots = undefined;
   }
 
   feed(held: Held, event: AttemptEvent): void {
@@ -144,8 +205,11 @@ export class Attempts {
     const taken = this.#step(held, event);
     if (taken === undefined) return;
     const [state, effects] = taken;
+    const { claimable } = this.slots;
     held.state = state;
-    this.#slots = undefined;
+    this.#count(held);
+    // The handler has gone: the next work may be fetched while the report is being written.
+    if (this.slots.claimable > claimable) this.#ctx.askForWork();
     if (isOver(state)) this.#over(held);
     this.#carryOut(held, effects);
     if (before.slot !== state.slot || before.phase !== state.phase) this.#moved(before, state);
@@ -169,7 +233,7 @@ export class Attempts {
 
   /** Gives free slots to those that wait, oldest first. */
   grantSlots(): void {
-    for (const held of [...this.#held.values()]) {
+    for (const held of [...this.#slotted]) {
       if (this.slots.held >= this.#ctx.settings.maxConcurrent) return;
       if (held.recorded && held.state.phase === 'claimed' && !held.state.slot)
         this.feed(held, { kind: 'slot-granted' });
@@ -180,9 +244,12 @@ export class Attempts {
   accepted(held: Held, answer: Extract<Answer<ReportAnswer>, { kind: 'ok' }>): void {
     const { leaseMs, cancelRequested } = answer.value;
     if (leaseMs !== undefined) {
+      // The first answer about one found on disk, or a policy that changed: the schedule was made for another lease.
+      if (leaseMs < held.leaseMs)
+        held.renewAt = Math.min(held.renewAt, this.nextRenewal(leaseMs, answer.sentAt));
       held.leaseMs = leaseMs;
       held.leaseUntil = Math.max(held.leaseUntil, answer.sentAt + leaseMs);
-      held.leaseToldOut = false;
+      if (held.leaseUntil > this.#ctx.ports.clock.now()) held.leaseToldOut = false;
     }
     if (cancelRequested && !held.state.cancelRequested && canStop(held))
       this.feed(held, { kind: 'cancel-requested' });
@@ -198,8 +265,6 @@ export class Attempts {
       // After this step, so that the machine of one attempt never runs inside that of another.
       queueMicrotask(() => this.grantSlots());
     }
-    // The handler has gone: the next work may be fetched while the report is being written.
-    if (state.phase === 'ending' || (before.slot && !state.slot)) wake.claim.wake();
     wake.presence.wake();
     wake.settled.wake();
   }

@@ -1,5 +1,6 @@
+import { cutText, TaskError } from '../contract/errors.ts';
 import type { HandlerInfo, Problem, ServiceInfo } from '../contract/index.ts';
-import { limits } from '../contract/limits.ts';
+import { bounds, limits } from '../contract/limits.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { type DrainState, working } from '../core/drain.ts';
 import type { Carrier } from '../ports/carrier.ts';
@@ -57,10 +58,13 @@ export class WorkerContext {
     readonly renew: Wakeup;
     readonly reports: Wakeup;
     readonly presence: Wakeup;
+    readonly discovery: Wakeup;
     readonly settled: Wakeup;
   };
 
   drain: DrainState = working;
+  /** When a drain must be over, by the clock: a stop's grace lies inside it. */
+  drainUntil: number | undefined;
   /** Set once: the loops end. */
   stopped = false;
   /** Learnt from the answer to a presence; a refused report is judged by it. */
@@ -69,14 +73,18 @@ export class WorkerContext {
     batch: limits.batch,
     batchBytes: limits.batchBytes,
   };
-  features: readonly string[] | undefined;
+  /** Optional ops and abilities that the last discovery listed. */
+  features: readonly string[] = [];
+  /** Discoveries so far: whoever waits for news compares. */
+  discoveries = 0;
   hintsWork = false;
-  /** There may be work: a hint came, or a trouble ended. Kept until the next claim is sent. */
-  workHinted = false;
+  /** Something may be there to be claimed: asked for at once, not at the next poll. Set again while a claim is under way. */
+  workWanted = false;
   /** In words: why nothing is claimed, by its source. Shown by presence, `workers` and doctor. */
   readonly #troubles = new Map<Trouble, string>();
   onSuperseded: (why: string) => void = () => {};
   onDrainWish: () => void = () => {};
+  onSpoolLost: (why: string) => void = () => {};
 
   constructor(ports: WorkerPorts, settings: WorkerSettings) {
     this.ports = ports;
@@ -87,14 +95,22 @@ export class WorkerContext {
       renew: wakeup(),
       reports: wakeup(),
       presence: wakeup(),
+      discovery: wakeup(),
       settled: wakeup(),
     };
   }
 
-  /** Lets the claim loop ask as soon as it has a free slot. */
+  /** A hint, a freed slot, a full answer, the end of a trouble: claim now. */
   askForWork(): void {
-    this.workHinted = true;
+    this.workWanted = true;
     this.wake.claim.wake();
+  }
+
+  /** How long a handler that is stopped now may take; less than the setting near the end of a drain. */
+  stopGraceMs(): number {
+    const { stopGraceMs } = this.settings;
+    if (this.drainUntil === undefined) return stopGraceMs;
+    return Math.min(stopGraceMs, Math.max(0, this.drainUntil - this.ports.clock.now()));
   }
 
   get draining(): boolean {
@@ -109,18 +125,25 @@ export class WorkerContext {
       this.ports.log.info('claim.resumed', `Claiming is no longer held back by the ${source}.`, {
         source,
       });
+      this.askForWork();
     } else {
       if (!this.#troubles.has(source))
         this.ports.log.warn('claim.paused', `Nothing is claimed: ${why}`, { source });
       this.#troubles.set(source, why);
+      this.wake.claim.wake();
     }
-    this.askForWork();
     this.wake.presence.wake();
+  }
+
+  /** The spool tells of its trouble itself; that it belongs to another process is acted on wherever it shows. */
+  spoolFailed(cause: unknown): void {
+    if (cause instanceof TaskError && cause.code === 'SPOOL_LOST') this.onSpoolLost(cause.message);
   }
 
   /** Why nothing is claimed now, in words. */
   get notClaiming(): string | undefined {
-    return this.#troubles.size === 0 ? undefined : [...this.#troubles.values()].join('; ');
+    if (this.#troubles.size === 0) return undefined;
+    return cutText([...this.#troubles.values()].join('; '), bounds.reasonChars / 2);
   }
 
   id(kind: 'req' | 'ses'): string {
@@ -134,26 +157,35 @@ export class WorkerContext {
       batchBytes: Math.max(1_024, Math.min(info.limits.batchBytes, limits.batchBytes)),
     };
     this.features = info.features;
+    this.discoveries++;
+    this.wake.reports.wake();
   }
 
   #keyReadAt = Number.NEGATIVE_INFINITY;
+  #keyChangedAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * The control plane refuses the key (401, 403, 426, a 404 that is not about an attempt): claiming pauses, the key is
-   * read again from its source (at most once a second). `true` if there is a new key: ask again at once.
+   * The control plane refuses the key or the address (`refusesKey`): claiming pauses and the key is read again.
+   * `true` if there is a new key: ask again at once. @param sentAt of the call that was refused.
    */
-  async keyRefused(status: number, problem: Problem): Promise<boolean> {
-    const { clock, log, transport } = this.ports;
+  keyRefused(status: number, problem: Problem, sentAt: number): Promise<boolean> {
     this.trouble(
       'key',
       `the control plane refused our key or address (${status} ${problem.code}): ${problem.detail ?? problem.title ?? 'no detail'}`,
     );
+    return this.readKeyAgain(sentAt);
+  }
+
+  /** From its source, at most once a second. `true` if the key is another than the one that was sent then. */
+  async readKeyAgain(sentAt: number): Promise<boolean> {
+    const { clock, log, transport } = this.ports;
+    if (this.#keyChangedAt > sentAt) return true;
     if (clock.now() - this.#keyReadAt < workerDefaults.keyReadGapMs) return false;
     this.#keyReadAt = clock.now();
-    const fresh = await transport.reloadKey();
-    if (fresh)
-      log.info('key.reloaded', 'The key was read again and has changed; trying with the new one.');
-    return fresh;
+    if (!(await transport.reloadKey())) return false;
+    this.#keyChangedAt = clock.now();
+    log.info('key.reloaded', 'The key was read again and has changed; trying with the new one.');
+    return true;
   }
 
   keyAccepted(): void {
@@ -161,9 +193,5 @@ export class WorkerContext {
   }
 }
 
-export type Trouble = 'key' | 'spool' | 'contract' | 'session';
-
-/** Statuses that say "not with this key, not at this address": kept, never a verdict on an attempt. */
-export function refusesKey(status: number): boolean {
-  return status === 401 || status === 403 || status === 404 || status === 426;
-}
+/** `reports`: a kept report belongs to another project or address. */
+export type Trouble = 'key' | 'spool' | 'reports';

@@ -4,11 +4,11 @@
  * transport sees that). Ends when told to.
  */
 import { typeKey } from '../contract/names.ts';
-import { backoffMs } from '../core/backoff.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { Hint, HintEnd } from '../ports/transport.ts';
 import type { WorkerContext } from './context.ts';
 import type { PresenceLoop } from './presence-loop.ts';
+import { pauseMs } from './refusals.ts';
 import type { RenewLoop } from './renew-loop.ts';
 
 export class HintLoop {
@@ -51,14 +51,16 @@ export class HintLoop {
       if (this.#abort.signal.aborted) return;
       this.#failures++;
       this.#tell(end);
-      // Without hints the poll is shorter: let the claim loop compute its pause anew.
+      // Without hints the poll is shorter: the claim loop looks again at when it is due.
       this.#ctx.wake.claim.wake();
-      const pause = backoffMs(
+      // The first retry too: a restarted control plane meets its whole fleet at once.
+      const pause = pauseMs(
         { ...workerDefaults.retry, jitter: 0.5 },
         this.#failures,
         random.fraction(),
+        end.retryAfterMs,
       );
-      await clock.sleep(Math.max(pause, end.retryAfterMs ?? 0), this.#abort.signal);
+      await clock.sleep(pause, this.#abort.signal);
     }
   }
 
@@ -74,7 +76,9 @@ export class HintLoop {
         return;
       case 'wake':
         this.#failures = 0;
-        if (hint.types.some((type) => this.#served.has(type))) this.#ctx.askForWork();
+        // One that names no types is for all of them.
+        if (hint.types.length === 0 || hint.types.some((type) => this.#served.has(type)))
+          this.#ctx.askForWork();
         return;
       case 'cancel':
         this.#renewals.soon(hint.attemptId);

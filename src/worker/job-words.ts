@@ -1,32 +1,36 @@
+import { cutText } from '../contract/errors.ts';
 import type { Report, ReportOf } from '../contract/index.ts';
-import { bounds } from '../contract/limits.ts';
+import { bounds, limits } from '../contract/limits.ts';
+import { isOver } from '../core/attempt.ts';
 import { four } from '../core/attempt-report.ts';
-import { backoffMs } from '../core/backoff.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { LogLine, ProgressUpdate } from '../ports/carrier.ts';
 import type { Timer } from '../ports/clock.ts';
 import type { Attempts, Held } from './attempts.ts';
-import { refusesKey, type WorkerContext } from './context.ts';
+import type { WorkerContext } from './context.ts';
 import type { QuickReports } from './quick-reports.ts';
+import { isBusy, pauseMs, refusesKey } from './refusals.ts';
 import type { ReportResult } from './send-reports.ts';
 
 /**
- * What a running handler says on the way: the lazy `start`, progress, log lines. At most one `progress` and one `log` are
- * on their way; the latest progress wins, log lines are bounded. What was not answered when the handler ends goes
- * out before its report, with the same `n`, so nothing is counted twice.
+ * What a running handler says on the way: the lazy `start`, progress, log lines. At most one of each is on its way; the
+ * latest progress wins, log lines are bounded and keep their order. What was not answered when the handler ends goes out
+ * before its report, in the same call, with the same `n`, so nothing is counted twice.
  */
 export class JobWords {
   readonly #ctx: WorkerContext;
   readonly #attempts: Attempts;
   readonly #quick: QuickReports;
   readonly #held: Held;
+  readonly #start = new Lane<'start'>();
   readonly #progress = new Lane<'progress'>();
   readonly #log = new Lane<'log'>();
+  #update: ProgressUpdate | undefined;
   #lines: LogLine[] = [];
   #dropped = 0;
-  #startOwed = false;
-  #timers = new Set<Timer>();
+  readonly #timers = new Set<Timer>();
   #over = false;
+  #quiet: (() => void) | undefined;
 
   constructor(ctx: WorkerContext, attempts: Attempts, quick: QuickReports, held: Held) {
     this.#ctx = ctx;
@@ -37,12 +41,13 @@ export class JobWords {
 
   /** Where `start` is no gate: within a second of the beginning, or with the next report. */
   startSoon(): void {
-    this.#startOwed = true;
-    this.#later(workerDefaults.lazyStartMs, () => void this.#sendStart());
+    const { sessionId } = this.#ctx.settings;
+    this.#start.owed.push({ op: 'start', ...four(this.#held.attempt), sessionId });
+    this.#later(workerDefaults.lazyStartMs, () => this.#drive(this.#start));
   }
 
   progress(update: ProgressUpdate): void {
-    this.#progress.waiting = { ...this.#progress.waiting, ...update };
+    this.#update = { ...this.#update, ...update };
     this.#pump();
   }
 
@@ -56,111 +61,137 @@ export class JobWords {
     this.#pump();
   }
 
-  /** The handler has gone: what is still owed, to be sent before its report. Nothing is sent from here any more. */
-  take(): Report[] {
+  /**
+   * The handler has gone: nothing new is sent from here any more. What is on its way is waited for, since it must not be
+   * sent twice at once; `undefined` if nothing is. Resolves at the latest after a bound.
+   */
+  end(): Promise<void> | undefined {
     this.#over = true;
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
-    const reports: Report[] = [];
-    if (this.#startOwed) reports.push(this.#start());
-    const progress = this.#progress.unanswered ?? this.#nextProgress();
-    if (progress) reports.push(progress);
-    if (this.#log.unanswered) reports.push(this.#log.unanswered);
-    for (let next = this.#nextLog(); next; next = this.#nextLog()) reports.push(next);
-    return reports;
-  }
-
-  #pump(): void {
-    this.#drive(this.#progress, () => this.#nextProgress());
-    this.#drive(this.#log, () => this.#nextLog());
-  }
-
-  #drive<O extends 'progress' | 'log'>(lane: Lane<O>, next: () => ReportOf<O> | undefined): void {
-    if (this.#over || lane.busy) return;
-    const { clock } = this.#ctx.ports;
-    const wait = lane.notBefore - clock.now();
-    if (wait > 0) {
-      lane.busy = true;
-      this.#later(wait, () => {
-        lane.busy = false;
-        this.#drive(lane, next);
-      });
-      return;
-    }
-    const report = lane.unanswered ?? next();
-    if (!report) return;
-    lane.unanswered = report;
-    lane.busy = true;
-    lane.notBefore = clock.now() + workerDefaults.progressEveryMs;
-    void this.#sendStart();
-    void this.#quick.send(report).then((result) => {
-      lane.busy = false;
-      if (this.#over) return;
-      if (this.#answered(result, report.op)) {
-        lane.unanswered = undefined;
-        lane.failures = 0;
-      } else {
-        lane.failures++;
-        lane.notBefore =
-          clock.now() +
-          Math.max(
-            backoffMs(workerDefaults.retry, lane.failures, this.#ctx.ports.random.fraction()),
-            result.kind === 'ok' ? 0 : (result.retryAfterMs ?? 0),
-          );
-      }
-      this.#drive(lane, next);
+    if (!this.#busy) return undefined;
+    return new Promise((resolve) => {
+      const timer = this.#ctx.ports.clock.timer(workerDefaults.wordsWaitMs, resolve);
+      this.#quiet = () => {
+        timer.cancel();
+        resolve();
+      };
     });
   }
 
-  async #sendStart(): Promise<void> {
-    if (!this.#startOwed || this.#over) return;
-    this.#startOwed = false;
-    const result = await this.#quick.send(this.#start());
-    if (this.#over || this.#answered(result, 'start')) return;
-    this.#startOwed = true;
-    this.#later(workerDefaults.lazyStartMs, () => void this.#sendStart());
+  /** What goes before the report of the attempt, in order; without what is still on its way. */
+  owed(): Report[] {
+    this.#fill();
+    return [this.#start, this.#progress, this.#log].flatMap((lane): Report[] =>
+      lane.busy ? [] : lane.owed,
+    );
   }
 
-  /** `false`: there was no answer, it is sent again. */
-  #answered(result: ReportResult, op: string): boolean {
-    if (result.kind === 'no-answer') return false;
+  /** The answer to one of those. */
+  told(report: Report, result: ReportResult | undefined): void {
+    if (result === undefined || !settled(result, this.#ctx.project)) return;
+    for (const lane of [this.#start, this.#progress, this.#log])
+      lane.owed = lane.owed.filter((one) => one !== report) as never[];
+  }
+
+  get #busy(): boolean {
+    return this.#start.busy || this.#progress.busy || this.#log.busy;
+  }
+
+  #pump(): void {
+    if (this.#over) return;
+    if (this.#progress.ready(this.#update !== undefined) || this.#log.ready(this.#lines.length > 0))
+      this.#drive(this.#start);
+    this.#drive(this.#progress);
+    this.#drive(this.#log);
+  }
+
+  /** Sends what a lane owes, if it may. Comes back by itself until nothing is owed. */
+  #drive(lane: AnyLane): void {
+    if (this.#over || lane.busy || lane.waiting || this.#ctx.stopped) return;
+    // It belongs to somebody else: its handler may go on talking for a while.
+    if (this.#held.state.staleSeen || isOver(this.#held.state)) return;
+    const { clock } = this.#ctx.ports;
+    if (lane.owed.length === 0) this.#fillLane(lane);
+    const [report] = lane.owed;
+    if (!report) return;
+    const wait = lane.notBefore - clock.now();
+    if (wait > 0) {
+      lane.waiting = true;
+      this.#later(wait, () => {
+        lane.waiting = false;
+        this.#pump();
+        this.#drive(lane);
+      });
+      return;
+    }
+    lane.busy = true;
+    lane.notBefore = clock.now() + workerDefaults.progressEveryMs;
+    void this.#quick.send(report).then((result) => {
+      lane.busy = false;
+      this.#answered(lane, report, result);
+      if (!this.#busy) this.#quiet?.();
+      this.#drive(lane);
+    });
+  }
+
+  #answered(lane: AnyLane, report: Report, result: ReportResult): void {
+    this.#heard(report, result);
+    if (settled(result, this.#ctx.project)) {
+      lane.owed.shift();
+      lane.failures = 0;
+      return;
+    }
+    const { clock, random } = this.#ctx.ports;
+    const asked = result.kind === 'ok' ? undefined : result.retryAfterMs;
+    lane.notBefore =
+      clock.now() + pauseMs(workerDefaults.retry, ++lane.failures, random.fraction(), asked);
+  }
+
+  #heard(report: Report, result: ReportResult): void {
+    if (result.kind === 'no-answer') return;
     if (result.kind === 'ok') {
       this.#attempts.accepted(this.#held, result);
-      return true;
+      return;
     }
     const { problem, status } = result;
     if (problem.code === 'STALE_ATTEMPT') this.#attempts.feed(this.#held, { kind: 'stale' });
     else if (problem.code === 'LEASE_EXPIRED')
       this.#attempts.feed(this.#held, { kind: 'lease-ran-out' });
     else if (problem.code === 'SESSION_SUPERSEDED') this.#ctx.onSuperseded(problem.detail ?? '');
-    else if (refusesKey(status)) {
-      void this.#ctx.keyRefused(status, problem);
-      return false;
-    } else if (status === 429 || status === 408 || status >= 500) return false;
-    else
+    else if (refusesKey(result, this.#ctx.project))
+      void this.#ctx.keyRefused(status, problem, result.sentAt);
+    else if (!isBusy(status))
       this.#ctx.ports.log.warn(
         'report.dropped',
-        `A ${op} report of ${this.#held.attempt.attemptId} was refused (${status} ${problem.code}) and is dropped: ${problem.detail ?? ''}`,
-        { attemptId: this.#held.attempt.attemptId, op, code: problem.code },
+        `A ${report.op} report of ${this.#held.attempt.attemptId} was refused (${status} ${problem.code}) and is dropped: ${problem.detail ?? ''}`,
+        { attemptId: this.#held.attempt.attemptId, op: report.op, code: problem.code },
       );
-    return true;
   }
 
-  #start(): ReportOf<'start'> {
-    return { op: 'start', ...four(this.#held.attempt), sessionId: this.#ctx.settings.sessionId };
+  /** Everything that waits becomes reports. */
+  #fill(): void {
+    this.#fillLane(this.#progress);
+    while (this.#lines.length > 0) this.#fillLane(this.#log);
   }
 
-  #nextProgress(): ReportOf<'progress'> | undefined {
-    const update = this.#progress.waiting;
-    if (!update) return undefined;
-    this.#progress.waiting = undefined;
-    return { op: 'progress', ...four(this.#held.attempt), n: ++this.#progress.n, ...update };
+  #fillLane(lane: AnyLane): void {
+    if (lane === this.#log) this.#log.owed.push(...this.#nextLog());
+    if (lane !== this.#progress || this.#update === undefined) return;
+    const update = this.#update;
+    this.#update = undefined;
+    this.#progress.owed.push({
+      op: 'progress',
+      ...four(this.#held.attempt),
+      n: ++this.#progress.n,
+      ...update,
+    });
   }
 
-  #nextLog(): ReportOf<'log'> | undefined {
-    if (this.#lines.length === 0) return undefined;
+  #nextLog(): ReportOf<'log'>[] {
+    if (this.#lines.length === 0) return [];
     const lines: LogLine[] = [];
-    let bytes = 0;
+    let chars = 0;
     if (this.#dropped > 0) {
       lines.push({
         at: new Date(this.#ctx.ports.clock.wall()).toISOString(),
@@ -172,13 +203,14 @@ export class JobWords {
     while (
       this.#lines[0] !== undefined &&
       lines.length < bounds.logLines &&
-      bytes < LOG_REPORT_CHARS
+      chars < LOG_REPORT_CHARS
     ) {
       const line = this.#lines.shift() as LogLine;
-      bytes += line.text.length;
-      lines.push(line);
+      // One line too long would have the whole report refused.
+      lines.push({ ...line, text: cutText(line.text, limits.logLineBytes) });
+      chars += line.text.length;
     }
-    return { op: 'log', ...four(this.#held.attempt), n: ++this.#log.n, lines };
+    return [{ op: 'log', ...four(this.#held.attempt), n: ++this.#log.n, lines }];
   }
 
   #later(ms: number, work: () => void): void {
@@ -190,14 +222,28 @@ export class JobWords {
   }
 }
 
-/** One report on its way at most. */
-class Lane<O extends 'progress' | 'log'> {
+/** Reports of one op: one on its way at most, sent again until it is answered. */
+class Lane<O extends 'start' | 'progress' | 'log'> {
   n = 0;
+  /** Made and not answered, in order. The first may be on its way. */
+  owed: ReportOf<O>[] = [];
   busy = false;
+  /** A timer will come back for it. */
+  waiting = false;
   notBefore = 0;
   failures = 0;
-  waiting: ProgressUpdate | undefined;
-  unanswered: ReportOf<O> | undefined;
+
+  ready(more: boolean): boolean {
+    return !this.busy && !this.waiting && (more || this.owed.length > 0);
+  }
+}
+
+type AnyLane = Lane<'start'> | Lane<'progress'> | Lane<'log'>;
+
+/** Whether the answer decides: it is not sent again. */
+function settled(result: ReportResult, project: string | undefined): boolean {
+  if (result.kind !== 'refused') return result.kind === 'ok';
+  return !isBusy(result.status) && !refusesKey(result, project);
 }
 
 /** Keeps one log report well under `limits.batchBytes`, whatever the characters take as UTF-8. */

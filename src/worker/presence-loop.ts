@@ -5,17 +5,19 @@
  */
 import { createHash } from 'node:crypto';
 import { canonical } from '../contract/canonical.ts';
+import { cutText } from '../contract/errors.ts';
 import type {
   HandlerInfo,
   PresenceAnswer,
   PresenceRequest,
   WorkerState,
 } from '../contract/index.ts';
-import { backoffMs, jittered } from '../core/backoff.ts';
+import { bounds } from '../contract/limits.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { Answer } from '../ports/transport.ts';
 import type { Attempts } from './attempts.ts';
-import { refusesKey, type WorkerContext } from './context.ts';
+import type { WorkerContext } from './context.ts';
+import { pauseMs, refusesKey } from './refusals.ts';
 
 export class PresenceLoop {
   readonly #ctx: WorkerContext;
@@ -25,10 +27,11 @@ export class PresenceLoop {
   #sendHandlers = true;
   #everyMs: number = workerDefaults.presentEveryMs;
   #failures = 0;
-  #notBefore = 0;
+  #notBefore = Number.NEGATIVE_INFINITY;
+  #dueAt = Number.NEGATIVE_INFINITY;
+  #sending: Promise<unknown> = Promise.resolve();
   #told: string | undefined;
   #asked = false;
-  #underWay: Promise<unknown> | undefined;
   #done: Promise<void> | undefined;
 
   constructor(ctx: WorkerContext, attempts: Attempts) {
@@ -67,68 +70,69 @@ export class PresenceLoop {
 
   /** The first one, before anything else is sent. The answer is for the caller too. */
   async first(): Promise<Answer<PresenceAnswer>> {
-    return this.#send(this.#state());
+    const answer = await this.#send(this.#state());
+    await this.#after(answer);
+    return answer;
   }
 
   /** The last one. An outage must not keep the process: nobody waits longer than a moment for it. */
   async goodbye(): Promise<void> {
-    await Promise.race([this.#last(), this.#ctx.ports.clock.sleep(workerDefaults.goodbyeMs)]);
-  }
-
-  /** After the one that is on its way: arriving later, that would take the goodbye back. */
-  async #last(): Promise<void> {
-    await this.#underWay;
-    await this.#send('offline');
+    const gone = new AbortController();
+    await Promise.race([
+      // One on its way must not arrive after it.
+      this.#sending.then(() => this.#send('offline')),
+      this.#ctx.ports.clock.sleep(workerDefaults.goodbyeMs, gone.signal),
+    ]);
+    gone.abort();
   }
 
   async #run(): Promise<void> {
-    const { clock, random } = this.#ctx.ports;
-    let waitMs = this.#everyMs;
+    const { clock } = this.#ctx.ports;
     while (!this.#ctx.stopped) {
-      const woken = await this.#ctx.wake.presence.wait(waitMs);
-      if (this.#ctx.stopped) return;
-      if (woken && this.#failures === 0 && this.#nothingNew(clock.now())) continue;
-      const early = this.#notBefore - clock.now();
-      if (early > 0) {
-        // Changes that come in a burst are told once, and a pause that was asked for is kept.
-        await clock.sleep(Math.min(early, CHANGE_GAP_MS));
-        if (this.#ctx.stopped) return;
-        if (this.#notBefore > clock.now()) {
-          waitMs = this.#notBefore - clock.now();
-          continue;
-        }
+      const due = Math.max(this.#notBefore, this.#something() ? 0 : this.#dueAt);
+      const left = due - clock.now();
+      if (left > 0) {
+        await this.#ctx.wake.presence.wait(Math.ceil(left));
+        continue;
       }
-      const sent = this.#send(this.#state());
-      this.#underWay = sent;
-      const answer = await sent;
-      waitMs = await this.#after(answer);
-      this.#notBefore =
-        clock.now() + (answer.kind === 'ok' ? CHANGE_GAP_MS : Math.min(waitMs, 60_000));
-      waitMs = jittered(waitMs, 0.1, random.fraction());
+      await this.#after(await this.#send(this.#state()));
     }
   }
 
-  /** Returns the pause until the next one. */
-  async #after(answer: Answer<PresenceAnswer>): Promise<number> {
+  /** Something has changed since the last one, or somebody asked for one. */
+  #something(): boolean {
+    return this.#failures === 0 && (this.#asked || this.#told !== this.#news());
+  }
+
+  /** Decides when the next one is due: changes that come in a burst are told once, and a pause that was asked for is kept. */
+  async #after(answer: Answer<PresenceAnswer>): Promise<void> {
+    const { clock, random } = this.#ctx.ports;
     if (answer.kind === 'ok') {
       this.#failures = 0;
-      return this.#everyMs;
+      this.#notBefore = clock.now() + CHANGE_GAP_MS;
+      this.#dueAt = clock.now() + this.#everyMs * (1 + EARLIER * (random.fraction() - 1));
+      return;
     }
     this.#failures++;
-    const key = answer.kind === 'refused' && refusesKey(answer.status);
-    if (key && (await this.#ctx.keyRefused(answer.status, answer.problem))) return 0;
-    const max = key ? workerDefaults.refusedKeyRetryMaxMs : workerDefaults.presentEveryMs;
-    return Math.max(
-      backoffMs(
-        { ...workerDefaults.retry, maxMs: max },
-        this.#failures,
-        this.#ctx.ports.random.fraction(),
-      ),
-      answer.retryAfterMs ?? 0,
-    );
+    const key = answer.kind === 'refused' && refusesKey(answer);
+    const backoff = {
+      ...workerDefaults.retry,
+      maxMs: key ? workerDefaults.refusedKeyRetryMaxMs : workerDefaults.presentEveryMs,
+    };
+    const pause = pauseMs(backoff, this.#failures, random.fraction(), answer.retryAfterMs);
+    this.#notBefore = clock.now() + pause;
+    this.#dueAt = this.#notBefore;
+    if (key && (await this.#ctx.keyRefused(answer.status, answer.problem, answer.sentAt)))
+      this.#notBefore = this.#dueAt = Number.NEGATIVE_INFINITY;
   }
 
-  async #send(state: WorkerState): Promise<Answer<PresenceAnswer>> {
+  #send(state: WorkerState): Promise<Answer<PresenceAnswer>> {
+    const sent = this.#present(state);
+    this.#sending = sent;
+    return sent;
+  }
+
+  async #present(state: WorkerState): Promise<Answer<PresenceAnswer>> {
     const { transport } = this.#ctx.ports;
     this.#told = this.#news();
     this.#asked = false;
@@ -145,23 +149,17 @@ export class PresenceLoop {
     this.#ctx.ports.spool.useProject(answer.project);
     this.#ctx.keyAccepted();
     this.#sendHandlers = answer.needHandlers;
-    this.#everyMs = Math.min(Math.max(answer.presentAfterMs, 1_000), 10 * 60_000);
-    if (answer.needHandlers) this.#ctx.wake.presence.wake();
+    // The longer of its wish and ours.
+    this.#everyMs = Math.max(
+      workerDefaults.presentEveryMs,
+      Math.min(answer.presentAfterMs, workerDefaults.pollAfterMaxMs),
+    );
     if (answer.drain) this.#ctx.onDrainWish();
-  }
-
-  #nothingNew(now: number): boolean {
-    return !this.#asked && this.#told === this.#news() && now < this.#notBefore + this.#everyMs / 2;
   }
 
   /** What a change is told early for. */
   #news(): string {
-    return JSON.stringify([
-      this.#state(),
-      this.#attempts.slots.held,
-      this.#ctx.notClaiming,
-      this.#sendHandlers,
-    ]);
+    return JSON.stringify([this.#state(), this.#notClaiming(), this.#sendHandlers]);
   }
 
   #state(): WorkerState {
@@ -169,16 +167,19 @@ export class PresenceLoop {
     return this.#attempts.slots.held >= this.#ctx.settings.maxConcurrent ? 'full' : 'ready';
   }
 
+  #notClaiming(): string {
+    const stuck = this.#attempts.stuck;
+    const why = stuck > 0 ? `${stuck} killed handler${stuck === 1 ? '' : 's'} will not go` : '';
+    return cutText(
+      [this.#ctx.notClaiming ?? '', why].filter((text) => text !== '').join('; '),
+      bounds.reasonChars,
+    );
+  }
+
   #request(state: WorkerState): PresenceRequest {
     const { settings, ports } = this.#ctx;
     const stats = ports.spool.stats();
-    const stuck = [...this.#attempts].filter((held) => held.state.stuck).length;
-    const notClaiming = [
-      this.#ctx.notClaiming,
-      stuck > 0 ? `${stuck} killed handler${stuck === 1 ? '' : 's'} will not go` : undefined,
-    ]
-      .filter((why) => why !== undefined)
-      .join('; ');
+    const notClaiming = this.#notClaiming();
     return {
       sessionId: settings.sessionId,
       ...(ports.spool.earlierSessions.length === 0
@@ -204,6 +205,9 @@ export class PresenceLoop {
     };
   }
 }
+
+/** A fleet must not say hello in step: it comes up to this share sooner. */
+const EARLIER = 0.1;
 
 /** Changes of state are told at most this often. */
 const CHANGE_GAP_MS = 500;

@@ -8,8 +8,9 @@ import type { SpooledReport } from './spool.ts';
 /**
  * What an earlier process left: its handlers are ended and seen gone before anything is said, then every running
  * record without a report becomes a `lost`, and every report on disk is sent as it is. Nothing is resumed.
+ * Returns the ids of the attempts that were lost.
  */
-export async function recover(ctx: WorkerContext, run: RunAttempt): Promise<void> {
+export async function recover(ctx: WorkerContext, run: RunAttempt): Promise<string[]> {
   const { spool, log } = ctx.ports;
   await ctx.settings.endOldHosts?.();
   const { reports, running } = spool.recovered;
@@ -19,9 +20,6 @@ export async function recover(ctx: WorkerContext, run: RunAttempt): Promise<void
       `An earlier process left ${reports.length} report${reports.length === 1 ? '' : 's'} to be sent and ${running.length} attempt${running.length === 1 ? '' : 's'} without a report.`,
       { reports: reports.length, running: running.length },
     );
-  }
-  for (const record of reports) {
-    run.reports.add(run.attempts.addReported(named(record), record.report, record));
   }
   await Promise.all(
     running.map(async (record) => {
@@ -35,16 +33,20 @@ export async function recover(ctx: WorkerContext, run: RunAttempt): Promise<void
         });
         run.reports.add(run.attempts.addReported(record, report, written));
       } catch (cause) {
-        // The running record stays: the next start tells it. Until then the control plane waits for the lease.
         log.error(
           'recovery.not-written',
-          `That ${label({ attempt: record })} was lost could not be written to the spool: ${cause instanceof Error ? cause.message : String(cause)}`,
+          `That ${label({ attempt: record })} was lost could not be written to the spool: ${cause instanceof Error ? cause.message : String(cause)} It is tried again, and sent directly.`,
           { attemptId: record.attemptId },
         );
-        run.attempts.remember(record.attemptId);
+        ctx.spoolFailed(cause);
+        run.writeReport(run.attempts.addEnding(record, report));
       }
     }),
   );
+  for (const record of reports) {
+    run.reports.add(run.attempts.addReported(named(record), record.report, record));
+  }
+  return running.map(({ attemptId }) => attemptId);
 }
 
 function named(record: SpooledReport): Named {

@@ -1,22 +1,22 @@
 /**
- * Keeps the leases. Woken by a claim's answer, a hint about an attempt, or the earliest renewal that is due. Sends one
- * batch for all that are due and waits for nothing: a call that hangs does not hold the next one. Also tells the machine
+ * Keeps the leases. Woken by a claim's answer, a hint about an attempt, or the earliest renewal that is due. Sends all
+ * that are due in one batch and waits for nothing: a call that hangs does not hold the next one. Also tells the machine
  * of an attempt when its lease has run out by our clock. Ends when told to.
  */
 import { four } from '../core/attempt-report.ts';
-import { backoffMs, jittered } from '../core/backoff.ts';
+import { backoffMs } from '../core/backoff.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { Attempts, Held } from './attempts.ts';
-import { refusesKey, type WorkerContext } from './context.ts';
+import type { WorkerContext } from './context.ts';
+import { isBusy, refusesKey } from './refusals.ts';
 import { type ReportResult, sendReports } from './send-reports.ts';
 
 export class RenewLoop {
   readonly #ctx: WorkerContext;
   readonly #attempts: Attempts;
   #done: Promise<void> | undefined;
-  #calls = 0;
-  /** When a renewal was last accepted, by the clock; for status. */
-  lastAcceptedAt: number | undefined;
+  /** Rounds under way. */
+  #rounds = 0;
 
   constructor(ctx: WorkerContext, attempts: Attempts) {
     this.#ctx = ctx;
@@ -36,7 +36,7 @@ export class RenewLoop {
   soon(attemptId: string): void {
     const held = this.#attempts.get(attemptId);
     if (!held) return;
-    held.renewAt = 0;
+    held.renewAt = Math.min(held.renewAt, held.renewSentAt + workerDefaults.claimGapMs);
     this.#ctx.wake.renew.wake();
   }
 
@@ -48,7 +48,7 @@ export class RenewLoop {
       this.#tellRunOut(clock.now());
       const now = clock.now();
       const due = this.#attempts.toRenew().filter((held) => held.renewAt <= now + slack(held));
-      if (due.length > 0 && this.#calls < MAX_CALLS) void this.#renew(due);
+      if (due.length > 0 && this.#rounds < MAX_ROUNDS) void this.#renew(due);
     }
   }
 
@@ -56,10 +56,10 @@ export class RenewLoop {
     const now = this.#ctx.ports.clock.now();
     let next = Number.POSITIVE_INFINITY;
     for (const held of this.#attempts.toRenew()) {
-      if (this.#calls < MAX_CALLS) next = Math.min(next, held.renewAt);
+      if (this.#rounds < MAX_ROUNDS) next = Math.min(next, held.renewAt);
       if (!held.leaseToldOut) next = Math.min(next, held.leaseUntil);
     }
-    return Math.max(0, next - now);
+    return Math.ceil(Math.max(0, next - now));
   }
 
   #tellRunOut(now: number): void {
@@ -71,21 +71,30 @@ export class RenewLoop {
   }
 
   async #renew(due: readonly Held[]): Promise<void> {
-    const { clock, random } = this.#ctx.ports;
-    for (const held of due)
-      held.renewAt =
-        clock.now() +
-        jittered(
-          held.leaseMs * workerDefaults.renewShare,
-          workerDefaults.renewJitter,
-          random.fraction(),
-        );
-    this.#calls++;
+    const now = this.#ctx.ports.clock.now();
+    for (const held of due) {
+      held.renewSentAt = now;
+      held.renewAt = this.#attempts.nextRenewal(held.leaseMs, now);
+      // Nobody works on it any more, and its report asks for itself: an outage must not turn them all into load.
+      if (held.leaseToldOut && held.state.phase === 'spooled')
+        held.renewAt = Math.max(held.renewAt, now + workerDefaults.expiredRenewMs);
+    }
+    this.#rounds++;
+    // Each call by itself: one that hangs holds up only those in it.
+    const { batch } = this.#ctx.limits;
+    const calls: Promise<void>[] = [];
+    for (let from = 0; from < due.length; from += batch)
+      calls.push(this.#call(due.slice(from, from + batch)));
+    await Promise.all(calls);
+    this.#rounds--;
+    this.#ctx.wake.renew.wake();
+  }
+
+  async #call(due: readonly Held[]): Promise<void> {
     const results = await sendReports(
       this.#ctx,
       due.map((held) => ({ op: 'renew' as const, ...four(held.attempt) })),
     );
-    this.#calls--;
     for (const [i, held] of due.entries()) {
       const result = results[i];
       if (result) this.#answered(held, result);
@@ -94,30 +103,39 @@ export class RenewLoop {
   }
 
   #answered(held: Held, result: ReportResult): void {
-    const { clock, random } = this.#ctx.ports;
     if (result.kind === 'ok') {
-      this.lastAcceptedAt = clock.now();
+      held.renewFailures = 0;
       this.#attempts.accepted(held, result);
       return;
     }
     if (result.kind === 'refused') {
       const { problem, status } = result;
       if (problem.code === 'STALE_ATTEMPT') this.#attempts.feed(held, { kind: 'stale' });
-      else if (problem.code === 'LEASE_EXPIRED')
-        this.#attempts.feed(held, { kind: 'lease-ran-out' });
-      else if (refusesKey(status)) void this.#ctx.keyRefused(status, problem);
-      if (status === 409) return;
+      else if (problem.code === 'LEASE_EXPIRED') this.#expired(held);
+      else if (refusesKey(result, this.#ctx.project))
+        void this.#ctx.keyRefused(status, problem, result.sentAt);
+      // It was answered: the next one keeps to its third, also where the peer is busy and says for how long.
+      if (!isBusy(status) || result.retryAfterMs !== undefined) return;
     }
-    // Not renewed: sooner than a third of the lease, while there is a lease to keep.
-    held.renewAt = Math.min(
-      held.renewAt,
-      clock.now() +
-        backoffMs(
-          { ...workerDefaults.retry, maxMs: held.leaseMs * workerDefaults.renewShare },
-          1,
-          random.fraction(),
-        ),
+    this.#sooner(held);
+  }
+
+  #expired(held: Held): void {
+    held.leaseToldOut = true;
+    this.#attempts.feed(held, { kind: 'lease-ran-out' });
+  }
+
+  /** Not renewed: sooner than a third of the lease, while there is a lease to keep. */
+  #sooner(held: Held): void {
+    if (held.leaseToldOut) return;
+    const { clock, random } = this.#ctx.ports;
+    const third = held.leaseMs * workerDefaults.renewShare;
+    const pause = backoffMs(
+      { ...workerDefaults.retry, maxMs: third },
+      ++held.renewFailures,
+      random.fraction(),
     );
+    held.renewAt = Math.min(held.renewAt, clock.now() + pause);
   }
 }
 
@@ -127,4 +145,4 @@ function slack(held: Held): number {
 }
 
 /** A hanging call must not stop the next renewals; more than this at once would only add to the load. */
-const MAX_CALLS = 4;
+const MAX_ROUNDS = 4;

@@ -1,41 +1,31 @@
 /**
- * Sends terminal reports until each is answered. Woken by a new report, a free call, a new key, or the end of a pause.
- * Reports that are ready together go together; a report that is told to wait (429, 5xx) holds up no other. While there is
- * no answer at all one call at a time asks on, with backoff, and everything waits on disk. Ends when told to.
+ * Sends terminal reports until each is answered. Woken by a new report, a free call, a new key, a discovery, or the end
+ * of a pause. Reports that are ready together go together; a report that is told to wait (429, 5xx), or that nobody
+ * answers, holds up no other. While there is no answer at all everything waits on disk. Ends when told to.
  */
-import type { Problem, Report } from '../contract/index.ts';
-import { backoffMs } from '../core/backoff.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { type Decision, decideAnswer } from '../core/report-answer.ts';
-import { type Attempts, type Held, label, reportOf } from './attempts.ts';
-import { refusesKey, type WorkerContext } from './context.ts';
-import { missing } from './quick-reports.ts';
+import { type Attempts, type Held, reportOf } from './attempts.ts';
+import type { WorkerContext } from './context.ts';
+import { PendingReport } from './pending-report.ts';
+import { pauseMs } from './refusals.ts';
+import { ReportLine } from './report-line.ts';
 import { type ReportResult, sendReports } from './send-reports.ts';
-
-interface Pending {
-  readonly held: Held;
-  /** What the handler said on the way and was not answered. */
-  before: Report[];
-  notBefore: number;
-  tries: number;
-  inFlight: boolean;
-}
+import { tellAnswer } from './tell-answer.ts';
 
 export class ReportLoop {
   readonly #ctx: WorkerContext;
   readonly #attempts: Attempts;
-  readonly #pending = new Map<string, Pending>();
+  readonly #pending = new Map<string, PendingReport>();
+  readonly #line: ReportLine;
   #calls = 0;
-  /** No answers in a row, and when to ask again. */
-  #silences = 0;
-  #silentUntil = 0;
   #done: Promise<void> | undefined;
-  /** When a report was last answered, by the clock; for status. */
-  lastAnswerAt: number | undefined;
+  #untried: { readonly ids: Set<string>; readonly resolve: () => void } | undefined;
 
   constructor(ctx: WorkerContext, attempts: Attempts) {
     this.#ctx = ctx;
     this.#attempts = attempts;
+    this.#line = new ReportLine(ctx.ports.clock, ctx.ports.random);
   }
 
   start(): void {
@@ -49,18 +39,38 @@ export class ReportLoop {
 
   /** The attempt's report is durable (or is a release): send it until it is answered. */
   add(held: Held): void {
-    this.#pending.set(held.attempt.attemptId, {
-      held,
-      before: held.words?.take() ?? [],
-      notBefore: 0,
-      tries: 0,
-      inFlight: false,
-    });
+    const pending = new PendingReport(held);
+    this.#pending.set(held.attempt.attemptId, pending);
+    const quiet = held.words?.end();
+    if (quiet) {
+      pending.waitsForWords = true;
+      void quiet.then(() => {
+        pending.waitsForWords = false;
+        this.#ctx.wake.reports.wake();
+      });
+    }
     this.#ctx.wake.reports.wake();
   }
 
+  /** Not answered yet. */
   get unanswered(): number {
     return this.#pending.size;
+  }
+
+  /** Ops that the control plane does not know and a report waits for. */
+  get waitsForDiscovery(): boolean {
+    for (const { unknownSince } of this.#pending.values())
+      if (unknownSince !== undefined) return true;
+    return false;
+  }
+
+  /** Resolves when each of these has been sent once, or nobody answers. */
+  async tried(attemptIds: readonly string[]): Promise<void> {
+    const ids = new Set(attemptIds.filter((id) => this.#pending.has(id)));
+    if (ids.size > 0)
+      await new Promise<void>((resolve) => {
+        this.#untried = { ids, resolve };
+      });
   }
 
   async #run(): Promise<void> {
@@ -72,93 +82,116 @@ export class ReportLoop {
 
   /** How long until something may be sent, unless woken. */
   #pause(): number {
-    if (this.#calls >= this.#maxCalls()) return Number.POSITIVE_INFINITY;
+    if (this.#calls >= this.#line.callsMax) return Number.POSITIVE_INFINITY;
     const now = this.#ctx.ports.clock.now();
     let next = Number.POSITIVE_INFINITY;
     for (const pending of this.#pending.values()) {
-      if (!pending.inFlight) next = Math.min(next, pending.notBefore);
+      next = Math.min(next, pending.dueAt(this.#ctx));
       if (next <= now) break;
     }
-    return Math.max(next, this.#silentUntil) - now;
-  }
-
-  #maxCalls(): number {
-    return this.#silences > 0 ? 1 : MAX_CALLS;
+    return Math.ceil(Math.max(0, Math.max(next, this.#line.openAt) - now));
   }
 
   #send(): void {
     const now = this.#ctx.ports.clock.now();
-    if (this.#ctx.stopped || now < this.#silentUntil) return;
-    while (this.#calls < this.#maxCalls()) {
-      const group = this.#due(now);
+    while (!this.#ctx.stopped && this.#calls < this.#line.callsMax && now >= this.#line.openAt) {
+      const group = this.#line.silent ? this.#probe(now) : this.#group(now);
       if (group.length === 0) return;
-      void this.#call(group);
+      void this.#call(group, now);
     }
   }
 
-  #due(now: number): Pending[] {
-    const group: Pending[] = [];
+  /** The next ones that fit into one call. */
+  #group(now: number): PendingReport[] {
+    const { batch, batchBytes } = this.#ctx.limits;
+    const group: PendingReport[] = [];
+    let count = 0;
+    let bytes = 0;
     for (const pending of this.#pending.values()) {
-      if (pending.inFlight || pending.notBefore > now) continue;
+      if (pending.dueAt(this.#ctx) > now) continue;
+      if (pending.alone) {
+        if (group.length === 0) return [pending];
+        continue;
+      }
+      count += pending.reports().length;
+      bytes += pending.bytes;
+      if (group.length > 0 && (count > batch || bytes > batchBytes)) break;
       group.push(pending);
-      if (group.length >= this.#ctx.limits.batch) break;
+      if (group.length >= this.#line.groupMax) break;
     }
     return group;
   }
 
-  async #call(group: readonly Pending[]): Promise<void> {
+  /** While nobody answers: the one that was tried the longest ago, first those that were never alone. */
+  #probe(now: number): PendingReport[] {
+    let best: PendingReport | undefined;
+    for (const pending of this.#pending.values()) {
+      if (pending.dueAt(this.#ctx) > now) continue;
+      const before =
+        !best ||
+        Number(pending.alone) < Number(best.alone) ||
+        (pending.alone === best.alone && pending.triedAt < best.triedAt);
+      if (before) best = pending;
+    }
+    return best ? [best] : [];
+  }
+
+  async #call(group: readonly PendingReport[], now: number): Promise<void> {
     this.#calls++;
-    const reports: Report[] = [];
-    for (const pending of group) {
+    const sent = group.map((pending) => {
       pending.inFlight = true;
-      reports.push(...pending.before, reportOf(pending.held));
-    }
-    const results = await sendReports(this.#ctx, reports);
+      pending.triedAt = now;
+      return { pending, reports: pending.reports() };
+    });
+    const results = await sendReports(
+      this.#ctx,
+      sent.flatMap(({ reports }) => reports),
+    );
     this.#calls--;
-    this.#heard(results);
+    const others = this.#heard(group, results);
     let at = 0;
-    for (const pending of group) {
+    for (const { pending, reports } of sent) {
       pending.inFlight = false;
-      const before = results.slice(at, at + pending.before.length);
-      at += pending.before.length;
-      pending.before = pending.before.filter((_, i) => owed(before[i]));
-      await this.#answered(pending, results[at++] ?? missing(this.#ctx));
+      const own = results.slice(at, at + reports.length);
+      at += reports.length;
+      for (const [i, report] of reports.slice(0, -1).entries())
+        pending.held.words?.told(report, own[i]);
+      const result = own.at(-1);
+      if (result) await this.#answered(pending, result, others);
     }
+    this.#tellTried(group);
+    this.#tellForeign();
     this.#ctx.wake.reports.wake();
   }
 
-  /** Silence is about the line, not about a report: it slows all; any answer ends it. */
-  #heard(results: readonly ReportResult[]): void {
-    const { clock, log, random } = this.#ctx.ports;
-    const silent = results.every(
-      (result) =>
-        result.kind === 'no-answer' || (result.kind === 'refused' && refusesKey(result.status)),
-    );
-    if (!silent) {
-      if (this.#silences > 0)
+  /** `true` if the line is up: then a report without an answer waits by itself. */
+  #heard(group: readonly PendingReport[], results: readonly ReportResult[]): boolean {
+    const { log } = this.#ctx.ports;
+    if (!results.every(aboutTheLine)) {
+      if (this.#line.answered()) {
         log.info('report.answered-again', 'The control plane answers reports again.');
-      this.#silences = 0;
-      this.#silentUntil = 0;
-      return;
+        for (const pending of this.#pending.values())
+          if (pending.alone && !pending.inFlight) pending.notBefore = Number.NEGATIVE_INFINITY;
+      }
+      return true;
     }
-    this.#silences++;
-    const [first] = results;
-    const asked = first !== undefined && first.kind !== 'ok' ? (first.retryAfterMs ?? 0) : 0;
-    const pause = Math.max(
-      backoffMs(workerDefaults.retry, this.#silences, random.fraction()),
-      asked,
-    );
-    this.#silentUntil = clock.now() + pause;
-    if (this.#silences === 1 && first?.kind === 'no-answer') {
+    const [first] = group;
+    if (first?.alone && group.length === 1 && !this.#line.silent) return true;
+    if (first && group.length === 1) first.alone = true;
+    const begins = !this.#line.silent;
+    const [result] = results;
+    const asked = result && result.kind !== 'ok' ? result.retryAfterMs : undefined;
+    const pause = this.#line.unanswered(asked);
+    if (begins && result?.kind === 'no-answer')
       log.warn(
         'report.no-answer',
-        `Reports get no answer: ${first.why} They are kept on disk and sent again; the next try is in ${(pause / 1000).toFixed(1)} s.`,
+        `Reports get no answer: ${result.why} They are kept on disk and sent again; the next try is in ${(pause / 1000).toFixed(1)} s.`,
         { waiting: this.#pending.size },
       );
-    }
+    return false;
   }
 
-  async #answered(pending: Pending, result: ReportResult): Promise<void> {
+  async #answered(pending: PendingReport, result: ReportResult, lineUp: boolean): Promise<void> {
     const { held } = pending;
     const decision = decideAnswer(reportOf(held), result, {
       project: held.record?.project ?? this.#ctx.project,
@@ -166,81 +199,83 @@ export class ReportLoop {
       begun: held.state.begun,
     });
     if (decision.kind === 'keep') {
-      await this.#keep(pending, result, decision);
+      await this.#keep(pending, result, decision, lineUp);
       return;
     }
-    this.lastAnswerAt = this.#ctx.ports.clock.now();
     this.#ctx.keyAccepted();
     this.#pending.delete(held.attempt.attemptId);
     if (result.kind === 'refused')
       held.refusal = { status: result.status, problem: result.problem };
-    this.#tell(held, decision, result.kind === 'refused' ? result.problem : undefined);
+    if (!held.record) held.unwritten = { report: reportOf(held), followUp: held.state.followUp };
+    tellAnswer(this.#ctx.ports.log, held, decision);
     this.#attempts.feed(held, { kind: 'report-answered', verdict: decision });
   }
 
   async #keep(
-    pending: Pending,
+    pending: PendingReport,
     result: ReportResult,
-    decision: Extract<Decision, { kind: 'keep' }>,
+    { because }: Extract<Decision, { kind: 'keep' }>,
+    lineUp: boolean,
   ): Promise<void> {
-    const { clock, random } = this.#ctx.ports;
-    if (decision.because === 'no-answer') return;
-    if (decision.because === 'key' && result.kind === 'refused') {
-      if (await this.#ctx.keyRefused(result.status, result.problem)) this.#silentUntil = 0;
+    pending.unknownSince = undefined;
+    pending.foreign = false;
+    if (because === 'operation') {
+      pending.unknownSince = this.#ctx.discoveries;
+      pending.notBefore = this.#ctx.ports.clock.now() + workerDefaults.retryAfterMaxMs;
+      this.#ctx.wake.discovery.wake();
       return;
     }
-    pending.tries++;
-    const max =
-      decision.because === 'operation'
-        ? workerDefaults.refusedKeyRetryMaxMs
-        : workerDefaults.retry.maxMs;
-    const pause = backoffMs(
-      { ...workerDefaults.retry, maxMs: max },
-      pending.tries,
-      random.fraction(),
-    );
-    pending.notBefore =
-      clock.now() + Math.max(pause, result.kind === 'ok' ? 0 : (result.retryAfterMs ?? 0));
+    if (because === 'key' && result.kind === 'refused') {
+      const { problem, sentAt, status } = result;
+      // An address that knows nothing of it (404) says so of this report; the others may be at home there.
+      pending.foreign = status === 404;
+      const fresh = pending.foreign
+        ? await this.#ctx.readKeyAgain(sentAt)
+        : await this.#ctx.keyRefused(status, problem, sentAt);
+      if (fresh) {
+        this.#line.open();
+        return;
+      }
+    }
+    if (!lineUp) return;
+    if (because === 'no-answer') pending.alone = true;
+    this.#pauseOf(pending, result, because === 'key');
   }
 
-  #tell(
-    held: Held,
-    decision: Exclude<Decision, { kind: 'keep' }>,
-    problem: Problem | undefined,
-  ): void {
-    const { log } = this.#ctx.ports;
-    const ids = {
-      taskId: held.attempt.taskId,
-      attemptId: held.attempt.attemptId,
-      op: reportOf(held).op,
-    };
-    if (decision.kind === 'stale') {
-      const kept = decision.recorded
-        ? 'The control plane kept it as a late report; an operator can take it.'
-        : 'Another attempt or an operator decided the task.';
-      log.warn(
-        'report.stale',
-        `The report of ${label(held)} came too late. ${kept} It is set aside in the spool.`,
-        ids,
-      );
-    } else if (decision.kind === 'refused') {
-      log.error(
-        'report.refused',
-        `The report of ${label(held)} was refused for good (${problem?.code}): ${problem?.detail ?? ''} It is set aside in the spool; see \`interlock tasks doctor --spool\`.`,
-        ids,
-      );
-    }
+  #pauseOf(pending: PendingReport, result: ReportResult, slowly: boolean): void {
+    const { clock, random } = this.#ctx.ports;
+    const backoff = slowly
+      ? { ...workerDefaults.retry, maxMs: workerDefaults.refusedKeyRetryMaxMs }
+      : workerDefaults.retry;
+    const asked = result.kind === 'ok' ? undefined : result.retryAfterMs;
+    pending.notBefore = clock.now() + pauseMs(backoff, ++pending.tries, random.fraction(), asked);
+  }
+
+  #tellTried(group: readonly PendingReport[]): void {
+    if (!this.#untried) return;
+    const { ids, resolve } = this.#untried;
+    for (const { held } of group) ids.delete(held.attempt.attemptId);
+    if (ids.size > 0 && !this.#line.silent) return;
+    this.#untried = undefined;
+    resolve();
+  }
+
+  /** Claiming pauses while there is a report that this key or address is wrong for. */
+  #tellForeign(): void {
+    let foreign = 0;
+    for (const pending of this.#pending.values()) if (pending.foreign) foreign++;
+    const are = foreign === 1 ? 'report of ours is' : 'reports of ours are';
+    this.#ctx.trouble(
+      'reports',
+      foreign === 0
+        ? undefined
+        : `${foreign} ${are} not known to this address with this key (404): they were made for another project or control plane`,
+    );
   }
 }
 
-/** Calls under way at once: the next group gathers while others wait for their answers. */
-const MAX_CALLS = 4;
-
-function owed(result: ReportResult | undefined): boolean {
-  return (
-    result === undefined ||
-    result.kind === 'no-answer' ||
-    (result.kind === 'refused' &&
-      (result.status === 429 || result.status >= 500 || refusesKey(result.status)))
-  );
+/** No answer, or one about the key: nothing of it is about this report. */
+function aboutTheLine(result: ReportResult): boolean {
+  if (result.kind !== 'refused') return result.kind === 'no-answer';
+  return result.status === 401 || result.status === 403 || result.status === 426;
 }

@@ -1,14 +1,17 @@
 /**
  * The worker: puts the loops together, starts them, and ends them in order. The only file that knows them all.
  *
- * Runs at the same time: claim-loop, renew-loop, report-loop, presence-loop, hint-loop, and one run-attempt for each
- * attempt. They share `WorkerContext` and `Attempts` and wake each other through flags; none waits for another.
+ * Runs at the same time: claim-loop, renew-loop, report-loop, presence-loop, hint-loop, discovery-loop, and one
+ * run-attempt for each attempt. They share `WorkerContext` and `Attempts` and wake each other through flags; none waits for another.
  */
+import type { PresenceAnswer } from '../contract/index.ts';
 import { isOver } from '../core/attempt.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { onDeadline, onDrainWish, onSignal } from '../core/drain.ts';
+import type { Answer } from '../ports/transport.ts';
 import { ClaimLoop } from './claim-loop.ts';
-import { refusesKey, WorkerContext, type WorkerPorts, type WorkerSettings } from './context.ts';
+import { WorkerContext, type WorkerPorts, type WorkerSettings } from './context.ts';
+import { DiscoveryLoop } from './discovery-loop.ts';
 import { HintLoop } from './hint-loop.ts';
 import { PresenceLoop } from './presence-loop.ts';
 import { recover } from './recovery.ts';
@@ -46,6 +49,7 @@ export class Worker {
   readonly #renewals: RenewLoop;
   readonly #presence: PresenceLoop;
   readonly #hints: HintLoop;
+  readonly #discovery: DiscoveryLoop;
   readonly #end = Promise.withResolvers<WorkerEnd>();
   #started: Promise<void> | undefined;
   #draining: Promise<void> | undefined;
@@ -60,6 +64,8 @@ export class Worker {
     this.#renewals = new RenewLoop(this.#ctx, this.#run.attempts);
     this.#presence = new PresenceLoop(this.#ctx, this.#run.attempts);
     this.#hints = new HintLoop(this.#ctx, this.#renewals, this.#presence);
+    this.#discovery = new DiscoveryLoop(this.#ctx, this.#run.reports);
+    this.#ctx.onSpoolLost = (why) => this.spoolLost(why);
     this.#ctx.onDrainWish = () => {
       if (!this.#ctx.draining)
         this.#ctx.ports.log.info('drain.asked', 'An operator asked this worker to drain.');
@@ -80,37 +86,41 @@ export class Worker {
   }
 
   async #start(): Promise<void> {
-    const { log, transport } = this.#ctx.ports;
-    await recover(this.#ctx, this.#run);
-    const hello = await this.#presence.first();
-    if (
-      hello.kind === 'refused' &&
-      (hello.status === 401 || hello.status === 403) &&
-      !(await this.#ctx.keyRefused(hello.status, hello.problem))
-    ) {
+    const { log, spool } = this.#ctx.ports;
+    if (this.#closed) return;
+    // What it told before we were there to hear it.
+    const { ok, why } = spool.stats();
+    if (!ok) this.#ctx.trouble('spool', why);
+    const lost = await recover(this.#ctx, this.#run);
+    if (this.#closed) return;
+    let hello = await this.#presence.first();
+    if (keyRefused(hello) && (await this.#ctx.readKeyAgain(hello.sentAt)))
+      hello = await this.#presence.first();
+    if (keyRefused(hello)) {
+      const { problem, status } = hello;
       await this.#finish({
         why: 'key-refused',
-        detail: `${hello.status} ${hello.problem.code}: ${hello.problem.detail ?? hello.problem.title ?? ''}`,
+        detail: `${status} ${problem.code}: ${problem.detail ?? problem.title ?? ''}`,
       });
       return;
     }
-    if (hello.kind === 'refused' && refusesKey(hello.status))
-      await this.#ctx.keyRefused(hello.status, hello.problem);
+    if (this.#closed) return;
     if (hello.kind === 'no-answer')
       log.warn(
         'presence.no-answer',
         `The control plane does not answer yet: ${hello.why} The worker goes on and asks again.`,
       );
-    void transport.discover().then((info) => {
-      if (info.kind === 'ok') this.#ctx.learn(info.value);
-    });
     // Reports and renewals first: what is owed comes before what is new, also while draining.
+    const told = this.#run.reports.tried(lost);
     this.#run.reports.start();
     this.#renewals.start();
     this.#presence.start();
+    this.#discovery.start();
     if (this.#ctx.draining) return;
     this.#hints.start();
-    this.#claims.start();
+    // Nothing is claimed before the control plane was told what the earlier session lost.
+    if (lost.length === 0) this.#claims.start();
+    else void told.then(() => this.#claims.start());
   }
 
   /** SIGTERM or SIGINT: the first drains, a second (at least 1 s later) stops the handlers, a third leaves now. */
@@ -142,6 +152,7 @@ export class Worker {
 
   /** Another process has taken the spool: nothing more may be claimed, written or sent. */
   spoolLost(detail: string): void {
+    if (this.#closed) return;
     this.#ctx.ports.log.error(
       'spool.lost',
       `The spool was taken by another process: ${detail} Stopping at once.`,
@@ -169,10 +180,13 @@ export class Worker {
   }
 
   async #drain(): Promise<void> {
+    if (this.#closed) return;
     const { clock, log } = this.#ctx.ports;
-    const { drainTimeoutMs, stopGraceMs } = this.#ctx.settings;
+    const { drainTimeoutMs } = this.#ctx.settings;
     const { attempts } = this.#run;
+    const last = clock.now() + drainTimeoutMs;
     this.#ctx.drain = onDrainWish(this.#ctx.drain);
+    this.#ctx.drainUntil = last;
     log.info(
       'drain.begin',
       `Draining: nothing more is claimed, ${attempts.slots.held} running, at most ${Math.round(drainTimeoutMs / 1000)} s.`,
@@ -182,8 +196,7 @@ export class Worker {
     const { wake } = this.#ctx;
     wake.claim.wake();
     wake.presence.wake();
-    const last = clock.now() + drainTimeoutMs;
-    const deadline = clock.timer(Math.max(0, drainTimeoutMs - stopGraceMs), () => {
+    const deadline = clock.timer(drainTimeoutMs - this.#graceMs(), () => {
       this.#ctx.drain = onDeadline(this.#ctx.drain);
       if (this.#working().length > 0)
         log.warn(
@@ -193,17 +206,18 @@ export class Worker {
       this.#stopHandlers();
     });
     // A start that still waits for its first answer must not hold the drain.
-    await Promise.race([
-      this.#started,
-      clock.sleep(Math.min(drainTimeoutMs, workerDefaults.goodbyeMs)),
-    ]);
+    await this.#orUntil(this.#started, clock.now() + workerDefaults.goodbyeMs);
     const claims = this.#claims.stop();
     await this.#until(() => this.#working().length === 0, last + workerDefaults.lastWordMs);
     if (this.#working().length > 0) this.#claims.abandon();
-    else await Promise.race([claims, clock.sleep(Math.max(0, last - clock.now()))]);
+    else await this.#orUntil(claims, last);
     await this.#until(() => this.#working().length === 0, last);
     deadline.cancel();
-    await this.#until(() => this.#run.reports.unanswered === 0, this.#spoolUntil(last));
+    const { reports } = this.#run;
+    await this.#until(
+      () => reports.unanswered === 0 && this.#working().length === 0,
+      this.#spoolUntil(last),
+    );
     const left = this.#working().length;
     if (left > 0)
       await this.#finish({
@@ -214,6 +228,12 @@ export class Worker {
       await this.#finish(
         this.#special ?? { why: this.#stoppedHandlers > 0 ? 'stopped-handlers' : 'drained' },
       );
+  }
+
+  /** The grace lies inside the drain, and leaves handlers at least half of it to end by themselves. */
+  #graceMs(): number {
+    const { drainTimeoutMs, stopGraceMs } = this.#ctx.settings;
+    return Math.min(stopGraceMs, drainTimeoutMs / 2);
   }
 
   /** Reports get a moment even after the deadline: what the stopped handlers said is worth a try. */
@@ -244,8 +264,19 @@ export class Worker {
     while (!done() && !this.#closed) {
       const left = last - clock.now();
       if (left <= 0) return;
-      await this.#ctx.wake.settled.wait(left);
+      await this.#ctx.wake.settled.wait(Math.ceil(left));
     }
+  }
+
+  /** Waits for the work, at most until then. Leaves no timer behind: it would keep the process. */
+  async #orUntil(work: Promise<unknown> | undefined, last: number): Promise<void> {
+    const { clock } = this.#ctx.ports;
+    const over = new AbortController();
+    await Promise.race([
+      Promise.resolve(work).catch(() => {}),
+      clock.sleep(Math.max(0, last - clock.now()), over.signal),
+    ]);
+    over.abort();
   }
 
   async #finish(end: { why: WorkerEnd['why']; detail?: string }): Promise<void> {
@@ -269,15 +300,15 @@ export class Worker {
       transport.close(),
       end.why === 'spool-lost' ? undefined : spool.close(),
     ]);
-    await Promise.race([
+    await this.#orUntil(
       closing.catch((cause) =>
         log.error(
           'close.failed',
           `Could not close in order: ${cause instanceof Error ? cause.message : String(cause)}`,
         ),
       ),
-      clock.sleep(workerDefaults.goodbyeMs),
-    ]);
+      clock.now() + workerDefaults.goodbyeMs,
+    );
     this.#end.resolve({
       why: end.why,
       unsent,
@@ -285,4 +316,10 @@ export class Worker {
       ...(end.detail === undefined ? {} : { detail: end.detail }),
     });
   }
+}
+
+function keyRefused(
+  answer: Answer<PresenceAnswer>,
+): answer is Extract<Answer<PresenceAnswer>, { kind: 'refused' }> {
+  return answer.kind === 'refused' && (answer.status === 401 || answer.status === 403);
 }

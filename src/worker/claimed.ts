@@ -1,0 +1,169 @@
+import { type Attempt, attemptIdentity, attempt as attemptSchema } from '../contract/index.ts';
+import { typeKey } from '../contract/names.ts';
+import { isOver } from '../core/attempt.ts';
+import { four } from '../core/attempt-report.ts';
+import { backoffMs } from '../core/backoff.ts';
+import { workerDefaults } from '../core/defaults.ts';
+import { type Attempts, type Held, label, type Named } from './attempts.ts';
+import type { ServedHandler, WorkerContext } from './context.ts';
+import type { ReportLoop } from './report-loop.ts';
+import type { RunningRecord } from './spool.ts';
+
+export interface Taken {
+  /** How many attempts the answer brought that we can run. */
+  readonly granted: number;
+  /** Nothing may be claimed before that: the disk refuses what claims bring. */
+  readonly notBefore: number;
+}
+
+/**
+ * What becomes of the attempts in a claim's answer: read one by one, taken up to the free slots, recorded on disk, then
+ * given their slots. What cannot be run here is given back.
+ */
+export class Claimed {
+  readonly #ctx: WorkerContext;
+  readonly #attempts: Attempts;
+  readonly #reports: ReportLoop;
+  readonly #handlers: ReadonlyMap<string, ServedHandler>;
+  /** Records in a row that the disk refused. */
+  #notRecorded = 0;
+
+  constructor(ctx: WorkerContext, attempts: Attempts, reports: ReportLoop) {
+    this.#ctx = ctx;
+    this.#attempts = attempts;
+    this.#reports = reports;
+    this.#handlers = new Map(
+      ctx.settings.handlers.map((handler) => [
+        typeKey(handler.type, handler.schemaVersion),
+        handler,
+      ]),
+    );
+  }
+
+  /** @param sentAt when the claim was sent: leases count from there. */
+  async take(items: readonly unknown[], sentAt: number): Promise<Taken> {
+    const fresh: Held[] = [];
+    let granted = 0;
+    let room = this.#attempts.slots.claimable;
+    for (const item of items) {
+      const read = this.#read(item, sentAt);
+      if (read === undefined) continue;
+      granted++;
+      if (this.#ctx.draining || room-- <= 0) {
+        const reason = this.#ctx.draining ? 'drain' : 'no-slot';
+        this.#giveBack(read.attempt, reason, { leaseMs: read.attempt.leaseMs, sentAt });
+      } else fresh.push(this.#attempts.add(read.attempt, read.handler, sentAt));
+    }
+    if (granted > 0) this.#ctx.wake.renew.wake();
+    for (const held of fresh)
+      this.#ctx.ports.log.info('attempt.claimed', `${label(held)} was claimed.`, {
+        taskId: held.attempt.taskId,
+        attemptId: held.attempt.attemptId,
+        fence: held.attempt.fence,
+        attempt: held.work?.attempt.attempt,
+      });
+    return { granted, notBefore: fresh.length === 0 ? 0 : await this.#begin(fresh) };
+  }
+
+  /** Without its running record nothing is begun. Resolves with the time before which nothing may be claimed. */
+  async #begin(fresh: readonly Held[]): Promise<number> {
+    const { clock, log, random, spool } = this.#ctx.ports;
+    try {
+      await spool.recordClaim(fresh.map((held) => runningRecord(held, this.#ctx, clock.wall())));
+    } catch (cause) {
+      log.error(
+        'spool.trouble',
+        `What a claim brought could not be recorded, so it is given back: ${cause instanceof Error ? cause.message : String(cause)}`,
+        { attempts: fresh.length },
+      );
+      this.#ctx.spoolFailed(cause);
+      for (const held of fresh) if (this.#attempts.giveBack(held, 'spool')) this.#reports.add(held);
+      // A spool that says it is well again and refuses the next record too must not use up tasks.
+      return clock.now() + backoffMs(workerDefaults.retry, ++this.#notRecorded, random.fraction());
+    }
+    this.#notRecorded = 0;
+    for (const held of fresh) {
+      held.recorded = true;
+      // Over while its record was being written (stale, given back): then nobody else takes the record away.
+      if (isOver(held.state)) void spool.forget(held.attempt.attemptId);
+    }
+    this.#attempts.grantSlots();
+    return 0;
+  }
+
+  #read(item: unknown, sentAt: number): { attempt: Attempt; handler: ServedHandler } | undefined {
+    const parsed = attemptSchema.safeParse(item);
+    if (!parsed.success) {
+      const why = parsed.error.issues
+        .slice(0, 5)
+        .map((issue) => `${issue.path.join('.')} ${issue.message}`)
+        .join('; ');
+      this.#unreadable(item, why, sentAt);
+      return undefined;
+    }
+    const attempt = parsed.data;
+    // An attempt is begun once, whatever an answer says: a repeated claim brings back what we already have.
+    if (this.#attempts.had(attempt.attemptId)) {
+      if (this.#attempts.get(attempt.attemptId) === undefined)
+        this.#ctx.ports.log.debug(
+          'attempt.known',
+          `Attempt ${attempt.attemptId} was here before; it is not run again.`,
+        );
+      return undefined;
+    }
+    const handler = this.#handlers.get(typeKey(attempt.type, attempt.schemaVersion));
+    if (handler === undefined) {
+      this.#ctx.ports.log.warn(
+        'attempt.no-handler',
+        `${label({ attempt })} is given back: there is no handler for it here.`,
+        { attemptId: attempt.attemptId },
+      );
+      this.#giveBack(attempt, 'no-handler', { leaseMs: attempt.leaseMs, sentAt });
+      return undefined;
+    }
+    return { attempt, handler };
+  }
+
+  #unreadable(item: unknown, why: string, sentAt: number): void {
+    const { log } = this.#ctx.ports;
+    const identity = attemptIdentity.safeParse(item);
+    if (!identity.success) {
+      log.error('attempt.undecodable', `An attempt without a readable identity came: ${why}`);
+      return;
+    }
+    const { attemptId } = identity.data;
+    if (this.#attempts.had(attemptId)) return;
+    log.error(
+      'attempt.undecodable',
+      `Attempt ${attemptId} could not be read and is given back: ${why}`,
+      { attemptId },
+    );
+    const { leaseMs } = item as { leaseMs?: unknown };
+    this.#giveBack({ type: 'unknown', schemaVersion: 1, ...identity.data }, 'undecodable', {
+      leaseMs: typeof leaseMs === 'number' && leaseMs > 0 ? leaseMs : workerDefaults.unknownLeaseMs,
+      sentAt,
+    });
+  }
+
+  #giveBack(
+    attempt: Named,
+    reason: string,
+    lease: { readonly leaseMs: number; readonly sentAt: number },
+  ): void {
+    const report = { op: 'release' as const, ...four(attempt), reason };
+    this.#reports.add(this.#attempts.addReported(attempt, report, undefined, lease));
+  }
+}
+
+function runningRecord(held: Held, ctx: WorkerContext, wallMs: number): RunningRecord {
+  const { effectSafety, effectGate } = held.state;
+  return {
+    ...four(held.attempt),
+    type: held.attempt.type,
+    schemaVersion: held.attempt.schemaVersion,
+    effectSafety,
+    effectGate,
+    ...(ctx.project === undefined ? {} : { project: ctx.project }),
+    claimedAt: new Date(wallMs).toISOString(),
+  };
+}

@@ -1,0 +1,192 @@
+import type { TerminalReport } from '../contract/index.ts';
+import type { AttemptEffect } from '../core/attempt.ts';
+import { workerDefaults } from '../core/defaults.ts';
+import { decideAnswer } from '../core/report-answer.ts';
+import { type Attempts, type Held, label, reportOf } from './attempts.ts';
+import type { WorkerContext } from './context.ts';
+import { pauseMs, refusesKey } from './refusals.ts';
+import { sendReports } from './send-reports.ts';
+
+/**
+ * What an attempt asks of the disk, in order: a report is durable before it is sent, a set-aside before what follows it.
+ * While the disk refuses, the report is sent directly and the disk is tried again; nothing is ever dropped for it.
+ */
+export class OnDisk {
+  readonly #ctx: WorkerContext;
+  readonly #attempts: Attempts;
+
+  constructor(ctx: WorkerContext, attempts: Attempts) {
+    this.#ctx = ctx;
+    this.#attempts = attempts;
+  }
+
+  async carryOut(held: Held, effects: readonly AttemptEffect[]): Promise<void> {
+    const { spool } = this.#ctx.ports;
+    for (const effect of effects) {
+      switch (effect.do) {
+        case 'mark-begun':
+          await this.#tolerate(held, 'mark the running record', () =>
+            spool.markBegun(held.attempt.attemptId),
+          );
+          break;
+        case 'set-aside':
+          await this.#setAside(held, effect.as);
+          break;
+        case 'write-report':
+          await this.#write(held, effect.report);
+          break;
+        case 'forget':
+          // What could not be set aside before the end stays on disk: the next start sends it and is told the same.
+          if (!this.#ctx.stopped || held.record) await this.#forget(held);
+          break;
+        default:
+          throw new Error(`effect '${effect.do}' is not one of the disk's`);
+      }
+    }
+  }
+
+  async #forget(held: Held): Promise<void> {
+    const { spool } = this.#ctx.ports;
+    const { record } = held;
+    if (record)
+      await this.#tolerate(held, 'remove the answered report', () => spool.answered(record));
+    else
+      await this.#tolerate(held, 'remove the running record', () =>
+        spool.forget(held.attempt.attemptId),
+      );
+  }
+
+  /** A result is never dropped because a disk was full: it is tried until it is kept. */
+  async #setAside(held: Held, as: 'stale' | 'refused'): Promise<void> {
+    const { clock, log, spool } = this.#ctx.ports;
+    const { report, followUp } = held.unwritten ?? {
+      report: reportOf(held),
+      followUp: held.state.followUp,
+    };
+    delete held.unwritten;
+    // A release that came too late tells nothing.
+    if (as === 'stale' && report.op === 'release') return;
+    let { record } = held;
+    delete held.record;
+    const answer = held.refusal ?? { note: 'another report of the attempt was told STALE_ATTEMPT' };
+    for (let failures = 0; !this.#ctx.stopped; failures++) {
+      try {
+        // Answered before it ever was on disk: an outcome is worth keeping all the same.
+        record ??= await spool.writeReport(report, { ...this.#meta(held), followUp });
+        await spool.setAside(record, as, answer);
+        return;
+      } catch (cause) {
+        this.#ctx.spoolFailed(cause);
+        if (failures === 0)
+          log.error(
+            'spool.trouble',
+            `The ${as} report of ${label(held)} could not be set aside: ${causeText(cause)} It is tried again.`,
+            { attemptId: held.attempt.attemptId },
+          );
+      }
+      await clock.sleep(workerDefaults.spoolRetryMs);
+    }
+  }
+
+  /** Trouble with the disk after the fact costs a repetition, never a result: it is told and work goes on. */
+  async #tolerate(held: Held, what: string, work: () => unknown): Promise<void> {
+    try {
+      await work();
+    } catch (cause) {
+      this.#ctx.spoolFailed(cause);
+      this.#ctx.ports.log.error(
+        'spool.trouble',
+        `Could not ${what} of ${label(held)}: ${causeText(cause)}`,
+        { attemptId: held.attempt.attemptId },
+      );
+    }
+  }
+
+  async #write(held: Held, report: TerminalReport): Promise<void> {
+    const { spool, clock, log } = this.#ctx.ports;
+    const direct = new Direct(this.#ctx, this.#attempts, held, report);
+    for (let failures = 0; ; failures++) {
+      try {
+        held.record = await spool.writeReport(report, this.#meta(held));
+        this.#attempts.feed(held, { kind: 'report-written' });
+        return;
+      } catch (cause) {
+        this.#ctx.spoolFailed(cause);
+        if (failures === 0)
+          log.error(
+            'spool.write-failed',
+            `The report of ${label(held)} could not be written to the spool: ${causeText(cause)} It is sent directly; its lease is renewed meanwhile.`,
+            { attemptId: held.attempt.attemptId },
+          );
+      }
+      if (this.#ctx.stopped) return;
+      this.#attempts.feed(held, { kind: 'report-not-written' });
+      if (held.state.phase !== 'ending' || (await direct.send())) return;
+      await clock.sleep(workerDefaults.spoolRetryMs);
+    }
+  }
+
+  #meta(held: Held) {
+    const { project } = this.#ctx;
+    return {
+      type: held.attempt.type,
+      schemaVersion: held.attempt.schemaVersion,
+      ...(project === undefined ? {} : { project }),
+      followUp: held.state.followUp,
+    };
+  }
+}
+
+/** A report that the disk refuses, on its way all the same. */
+class Direct {
+  readonly #ctx: WorkerContext;
+  readonly #attempts: Attempts;
+  readonly #held: Held;
+  readonly #report: TerminalReport;
+  #failures = 0;
+  #notBefore = Number.NEGATIVE_INFINITY;
+
+  constructor(ctx: WorkerContext, attempts: Attempts, held: Held, report: TerminalReport) {
+    this.#ctx = ctx;
+    this.#attempts = attempts;
+    this.#held = held;
+    this.#report = report;
+  }
+
+  /** `true` if the answer decided (or nothing is to be sent any more). */
+  async send(): Promise<boolean> {
+    const held = this.#held;
+    const { clock, random } = this.#ctx.ports;
+    if (clock.now() < this.#notBefore) return false;
+    await held.words?.end();
+    const before = held.words?.owed() ?? [];
+    const results = await sendReports(this.#ctx, [...before, this.#report]);
+    for (const [i, report] of before.entries()) held.words?.told(report, results[i]);
+    const result = results.at(-1);
+    if (!result || held.state.phase !== 'ending') return held.state.phase !== 'ending';
+    const decision = decideAnswer(this.#report, result, {
+      project: this.#ctx.project,
+      followUp: held.state.followUp,
+      begun: held.state.begun,
+    });
+    if (decision.kind !== 'keep') {
+      if (result.kind === 'refused')
+        held.refusal = { status: result.status, problem: result.problem };
+      held.unwritten = { report: this.#report, followUp: held.state.followUp };
+      this.#attempts.feed(held, { kind: 'report-answered', verdict: decision });
+      return true;
+    }
+    const asked = result.kind === 'ok' ? undefined : result.retryAfterMs;
+    this.#notBefore =
+      clock.now() + pauseMs(workerDefaults.retry, ++this.#failures, random.fraction(), asked);
+    if (result.kind === 'refused' && refusesKey(result, this.#ctx.project)) {
+      const { problem, sentAt, status } = result;
+      if (await this.#ctx.keyRefused(status, problem, sentAt)) this.#notBefore = 0;
+    }
+    return false;
+  }
+}
+
+function causeText(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
