@@ -16,7 +16,7 @@ it.concurrent('brings the one result of one attempt through a kill -9 of the con
   );
   const options = { url: proxy.url, handlers: PACKAGE_HANDLERS };
   const worker = await world.worker(options);
-  const input = { file: world.path('lines'), line: 'once' };
+  const input = { file: world.path('lines'), text: 'once' };
   const task = await world.producer.submit('effect/append', 1, input);
 
   await until(() => world.lines('lines').length > 0, 'line');
@@ -45,13 +45,13 @@ it.concurrent('never repeats an effect whose worker was killed past the gate, an
   const never = new Promise<'cut'>(() => {});
   proxy.judge((passing) => (carries('complete', passing) ? never : 'pass'));
   const victim = { id: 'victim', url: proxy.url, max: 3 };
-  const killed = await world.worker({ ...victim, handlers: world.allHandlers() });
+  const killed = await world.worker({ ...victim, handlers: PACKAGE_HANDLERS });
   const policy = { lostGraceMs: LOST_GRACE_MS };
   const submit = (type: string, file: string, more: object = {}) =>
-    world.producer.submit(type, 1, { file: world.path(file), line: file, ...more }, { policy });
+    world.producer.submit(type, 1, { file: world.path(file), text: file, ...more }, { policy });
   const atStart = await submit('effect/append', 'at-start');
   const atEffect = await submit('effect/append-gated', 'at-effect');
-  const working = await submit('test/append-and-wait', 'working', { until: world.path('never') });
+  const working = await submit('effect/append', 'working', { afterMs: 600_000 });
   const tasks = [atStart, atEffect, working];
   const files = ['at-start', 'at-effect', 'working'];
 
@@ -60,7 +60,7 @@ it.concurrent('never repeats an effect whose worker was killed past the gate, an
   await until(() => spooled().length === 2, 'two reports');
   await killed.crash();
   const killedAt = performance.now();
-  await world.worker({ id: 'other', max: 3, handlers: world.allHandlers() });
+  await world.worker({ id: 'other', max: 3, handlers: PACKAGE_HANDLERS });
 
   await Promise.all(tasks.map(({ id }) => world.entry(id, 'lost')));
   const took = performance.now() - killedAt;
@@ -76,7 +76,7 @@ it.concurrent('never repeats an effect whose worker was killed past the gate, an
   }
 
   proxy.judge(() => 'pass');
-  const back = await world.worker({ ...victim, handlers: world.allHandlers() });
+  const back = await world.worker({ ...victim, handlers: PACKAGE_HANDLERS });
   await Promise.all([atStart, atEffect].map(({ id }) => world.entry(id, 'late-report')));
   await until(() => world.inSpool('reports', 'victim').length === 0, 'empty spool');
   const stale = world.records('stale', 'victim').filter(({ answer }) => answer);
@@ -117,7 +117,7 @@ it.concurrent('gives a task whose worker was killed before the gate to another w
     handlers: PACKAGE_HANDLERS,
   });
   const submit = (type: string, file: string) =>
-    world.producer.submit(type, 1, { file: world.path(file), line: file });
+    world.producer.submit(type, 1, { file: world.path(file), text: file });
   const atEffect = await submit('effect/append-gated', 'at-effect');
   await proxy.saw((passing) => carries('effect', passing) && passing.body.includes(atEffect.id));
   gateShut = true;

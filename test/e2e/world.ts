@@ -1,13 +1,5 @@
 /** A control plane, workers and people of one test, as processes on real sockets and disks. */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KeyKind, TaskEvent } from '../../src/contract/index.ts';
@@ -223,18 +215,6 @@ export class World implements AsyncDisposable {
   /** Starts something between workers and the control plane; ends with this world. */
   async proxy(): Promise<BentProxy> {
     return this.#keep(await startProxy(this.url));
-  }
-
-  /** A folder that holds the package's handlers and those of these tests. */
-  allHandlers(): string {
-    const folder = this.path('handlers');
-    mkdirSync(folder, { recursive: true });
-    for (const from of [HANDLERS, PACKAGE_HANDLERS]) {
-      for (const name of readdirSync(from)) {
-        if (!existsSync(join(folder, name))) symlinkSync(join(from, name), join(folder, name));
-      }
-    }
-    return folder;
   }
 
   /** A path in the folder of this test. */

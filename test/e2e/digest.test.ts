@@ -1,0 +1,75 @@
+/** Real work: the digest of a tree of more than 10,000 files, cancelled, and killed half way. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { until } from './processes.ts';
+import { digestByOthers, makeTree } from './tree.ts';
+import { PACKAGE_HANDLERS, World } from './world.ts';
+
+let folder: string;
+let total: number;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'interlock-tree-'));
+  mkdirSync(folder, { recursive: true });
+  total = makeTree(folder, 10_500);
+}, 120_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Resolves when the control plane knows that the task has come so far. */
+async function progressed(world: World, taskId: string, percent: number): Promise<number> {
+  return until(
+    async () => {
+      const { body } = await world.call('GET', `/tasks/${taskId}`);
+      if (body.status !== 'queued' && body.status !== 'running') {
+        throw new Error(`The task is ${body.status} before it was seen at ${percent} %`);
+      }
+      return (body.progress?.percent ?? 0) >= percent && body.progress.percent;
+    },
+    `progress of ${percent} %`,
+    120_000,
+  );
+}
+
+it('ends within a moment when it is cancelled at 30 %', async () => {
+  await using world = new World();
+  await world.controlPlane('task-producer', 'task-worker');
+  await world.worker({ handlers: PACKAGE_HANDLERS });
+  const task = await world.producer.submit('file/digest', 1, { folder });
+  const percent = await progressed(world, task.id, 30);
+  const from = performance.now();
+  await world.producer.cancel(task.id);
+  await world.entry(task.id, 'cancelled');
+  const took = Math.round(performance.now() - from);
+  console.log(`cancelled at ${Math.round(percent)} % of ${total} files: ended after ${took} ms`);
+  expect(took).toBeLessThan(3_000);
+  expect(await world.producer.get(task)).toMatchObject({ status: 'cancelled', attempts: 1 });
+}, 180_000);
+
+it('goes on from its checkpoint on another worker when its own was killed at 50 %', async () => {
+  await using world = new World();
+  await world.controlPlane('task-producer', 'task-worker');
+  const first = await world.worker({ id: 'first', handlers: PACKAGE_HANDLERS });
+  const task = await world.producer.submit('file/digest', 1, { folder });
+  const percent = await progressed(world, task.id, 50);
+  await first.crash();
+  await until(
+    () => world.processes.left().every((pid) => pid === world.plane.pid),
+    'end of its host',
+    5_000,
+  );
+  await world.worker({ id: 'second', handlers: PACKAGE_HANDLERS });
+  const done = await world.producer.await(task, { timeoutMs: 120_000 });
+  expect(done).toMatchObject({ status: 'succeeded', worker: 'second', attempts: 2 });
+  expect(done.result).toMatchObject({ files: total, sha256: digestByOthers(folder) });
+
+  const { body } = await world.call('GET', `/tasks/${task.id}/logs`);
+  const said = body.lines.map(({ text }: { text: string }) => text).join('\n');
+  const skipped = Number(/goes on behind (\d+) files/.exec(said)?.[1]);
+  const opened = total - skipped;
+  const share = Math.round((100 * opened) / total);
+  console.log(
+    `killed at ${Math.round(percent)} %: the second attempt opened ${opened} of ${total} files (${share} %)`,
+  );
+  expect(share).toBeLessThan(60);
+}, 180_000);

@@ -1,0 +1,41 @@
+/** A real tree of files: installed dependencies, topped up, with names that are hard to write down. */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, linkSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { ROOT } from './processes.ts';
+
+const AWKWARD = ['a b', "it's", 'ü', '-n', '*', 'line\nbreak', 'back\\slash', '日本', '%s'];
+
+/** Fills `folder` with at least `count` files. Returns how many there are. */
+export function makeTree(folder: string, count: number): number {
+  const modules = join(ROOT, 'node_modules');
+  let made = 0;
+  for (const entry of readdirSync(modules, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const from = join(entry.parentPath, entry.name);
+    const to = join(folder, 'node_modules', relative(modules, from));
+    mkdirSync(dirname(to), { recursive: true });
+    try {
+      // It is only read; the second name is gone with the folder.
+      linkSync(from, to);
+    } catch {
+      copyFileSync(from, to);
+    }
+    made++;
+  }
+  for (let n = 0; made < count || n < 1_000; n++, made++) {
+    const below = join(folder, 'generated', `${n % 40}`);
+    if (n < 40) mkdirSync(below, { recursive: true });
+    const name = `${AWKWARD[n % AWKWARD.length]}.${n}`;
+    writeFileSync(join(below, name), `${n}\n`.repeat(n % 3_000));
+  }
+  return made;
+}
+
+/** The digest of `file/digest@1`, by other programs. */
+export function digestByOthers(folder: string): string {
+  const pipeline =
+    "find . -type f -printf '%P\\0' | LC_ALL=C sort -z | xargs -0r sha256sum -- | sha256sum";
+  const out = execFileSync('sh', ['-c', pipeline], { cwd: folder, encoding: 'utf8' });
+  return out.slice(0, 64);
+}
