@@ -65,6 +65,8 @@ export interface Call<
   readonly sources: SettingSources;
   /** Where keys may be; needs the settings `url` and `keyFile`. */
   readonly keyPlaces: KeyPlaces;
+  /** Noted on the way, for the words of an error. */
+  readonly notes: { keyFrom?: string };
   readonly json: boolean;
   readonly debug: boolean;
   readonly style: Style;

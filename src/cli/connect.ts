@@ -34,6 +34,7 @@ export async function connect(
   call: {
     readonly io: Io;
     readonly keyPlaces: KeyPlaces;
+    readonly notes: { keyFrom?: string };
     readonly settings: {
       readonly url: string;
       readonly caFile: string | undefined;
@@ -42,9 +43,10 @@ export async function connect(
   },
   kinds: readonly KeyKind[],
 ): Promise<Connected> {
-  const { io, keyPlaces, settings } = call;
+  const { io, keyPlaces, notes, settings } = call;
   const { clock, random } = io;
   const key = await findKey(kinds, keyPlaces);
+  notes.keyFrom = key.from;
   if (key.advice) await io.err.line(`note   ${key.advice}`);
   const open = openClient(
     {

@@ -158,7 +158,8 @@ function clean(failure: Failure): Failure {
   return {
     ...failure,
     message: cutText(withoutKeys(failure.message), 4_000),
-    ...(failure.hint && { hint: withoutKeys(failure.hint) }),
+    // A hint may show how a key is sent (`Bearer il_…`); only a whole key is taken out of it.
+    ...(failure.hint && { hint: failure.hint.replace(/\bil_\w{8,}/g, 'il_…') }),
     ...(failure.stack && { stack: withoutKeys(failure.stack) }),
   };
 }

@@ -115,11 +115,16 @@ async function collect(stream: AsyncIterable<Uint8Array | string>, what: string)
 }
 
 function issueWords({ path, message }: JsonIssue): string {
-  return path ? `${path} ${message}` : `the text ${message}`;
+  return path && !isSyntax(message) ? `${path} ${message}` : `the text ${message}`;
+}
+
+/** Where the text breaks off, the path leads nowhere; line and column do. */
+function isSyntax(message: string): boolean {
+  return message.startsWith('is not valid JSON') || message.startsWith('is empty');
 }
 
 function hintFor(given: string, issues: readonly JsonIssue[]): string {
-  if (issues.some(({ path }) => path !== '')) return 'Correct the field that is named.';
+  if (!issues.some(({ message }) => isSyntax(message))) return 'Correct the field that is named.';
   if (given === '-' || given.startsWith('@')) return 'Correct the JSON text.';
   return `In most shells JSON goes into single quotes: --input '{"name":"Ada"}'. Or give @file, or - for stdin.`;
 }

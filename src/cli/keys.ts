@@ -144,11 +144,17 @@ export function missingWords(
   const variables = KEY_VARIABLES.filter(([kind]) => kinds.includes(kind));
   return [
     keyFile === undefined ? 'no --key-file was given' : '',
-    ...variables.map(([, name]) => `${name} is ${env[name] === undefined ? 'not set' : 'empty'}`),
+    variableWords(variables.map(([, name]) => name).filter((name) => !env[name]?.trim())),
     profileWords(kinds, profile, url),
   ]
     .filter(Boolean)
     .join(', ');
+}
+
+function variableWords(names: readonly string[]): string {
+  const [last = '', ...others] = [...names].reverse();
+  if (others.length === 0) return last && `${last} is not set`;
+  return `${others.reverse().join(', ')} and ${last} are not set`;
 }
 
 function missing(kinds: readonly KeyKind[], places: KeyPlaces): TaskError {
@@ -156,7 +162,7 @@ function missing(kinds: readonly KeyKind[], places: KeyPlaces): TaskError {
   const [best = 'task-producer'] = kinds;
   return new TaskError(
     'KEY_MISSING',
-    `There is no ${kinds.join(' or ')} key for ${places.url}: ${missingWords(places, kinds)}.`,
+    `There is no ${kinds.join(', ').replace(/, ([^,]*)$/, ' or $1')} key for ${places.url}: ${missingWords(places, kinds)}.`,
     {
       hint: `Put one into ${variables[0]?.[1] ?? 'a file'}, or into a file and give --key-file. An admin makes keys: interlock keys new "my key" --kind ${best}. On this machine "npm start" makes all of them.`,
     },

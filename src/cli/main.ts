@@ -59,13 +59,33 @@ export async function runCommand(command: Command, typed: Typed, io: Io): Promis
       profile,
       url: keys.url,
     },
+    notes: {},
     json: typed.json === true,
     debug: typed.debug === true,
     style: makeStyle(wantsColour(io.env, io.terminal.out)),
     io,
   };
-  return command.run(call);
+  try {
+    return await command.run(call);
+  } catch (error) {
+    throw withKeyOrigin(error, call.notes.keyFrom);
+  }
 }
+
+/** A key that is refused: which of the many places was it from? */
+function withKeyOrigin(error: unknown, from: string | undefined): unknown {
+  const refused = error instanceof TaskError && /^(UNAUTHENTICATED|SCOPE_DENIED)$/.test(error.code);
+  if (!refused || from === undefined) return error;
+  const { code, message, hint, details } = error;
+  return new TaskError(code, `${message.replace(/\.$/, '')}. It came from ${from}.`, {
+    hint: code === 'UNAUTHENTICATED' ? NEW_KEY : hint,
+    details,
+    cause: error,
+  });
+}
+
+const NEW_KEY =
+  'Use a key that this control plane has made; an admin makes them with interlock keys new, or on its machine with --data.';
 
 /** All places that settings come from. */
 export function readSources(typed: Typed, io: Io) {

@@ -99,7 +99,7 @@ describe('an error', () => {
   });
 
   it('never shows a key', () => {
-    const failure = toFailure(new TaskError('X', 'refused il_abcdefgh', { hint: 'il_zzzz' }));
+    const failure = toFailure(new TaskError('X', 'refused il_abcdefgh', { hint: 'il_zzzzzzzz' }));
     expect(failureText(failure, style, true)).not.toMatch(/il_[a-z]/);
   });
 });

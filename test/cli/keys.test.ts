@@ -60,7 +60,7 @@ describe('the key of a command', () => {
     const error = await findKey(['task-worker'], places({ env, profile })).catch((e: Error) => e);
     expect(error).toMatchObject({
       code: 'KEY_MISSING',
-      message: `There is no task-worker key for ${url}: no --key-file was given, INTERLOCK_WORKER_KEY is empty, the profile ${profile.file} holds no task-worker key.`,
+      message: `There is no task-worker key for ${url}: no --key-file was given, INTERLOCK_WORKER_KEY is not set, the profile ${profile.file} holds no task-worker key.`,
       hint: expect.stringContaining('interlock keys new "my key" --kind task-worker'),
     });
   });

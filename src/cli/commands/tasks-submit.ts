@@ -3,6 +3,7 @@ import { checkedRequest } from '../checked-request.ts';
 import { defineCommand } from '../command.ts';
 import { connect, connectionSettings, PRODUCERS } from '../connect.ts';
 import { integerArgument, jsonArgument, labelArgument, policyArgument } from '../json-input.ts';
+import { plain } from '../style.ts';
 import { usageError } from '../usage.ts';
 import { watchToEnd } from '../watch.ts';
 
@@ -73,17 +74,20 @@ export const tasksSubmit = defineCommand({
     if (!args.wait) {
       if (json) await io.out.line(JSON.stringify(task));
       else {
-        const what = `${typeKey(task.type, task.schemaVersion)} is ${task.status}`;
-        await io.out.line(
-          `${style.strong(task.id)}  ${what}${replayed ? ', submitted before' : ''}`,
-        );
+        const note = replayed ? ', submitted before' : waits(task.waitingFor);
+        const what = `${typeKey(task.type, task.schemaVersion)} is ${task.status}${note}`;
+        await io.out.line(`${style.strong(task.id)}  ${what}`);
         await io.err.line(style.faint(`follow it: interlock tasks watch ${task.id}`));
       }
       return 'ok';
     }
-    return watchToEnd(connected.client, task.id, call, { quiet: true });
+    return await watchToEnd(connected.client, task.id, call, { quiet: true });
   },
 });
+
+function waits(why: string | undefined): string {
+  return why ? `: ${plain(why)}` : '';
+}
 
 /** `demo/hello@2`, or the type and `--schema-version`; both only where they agree. */
 function typeOf(text: string, version: string | undefined) {
@@ -92,10 +96,12 @@ function typeOf(text: string, version: string | undefined) {
   if (both && given !== undefined && given !== both.schemaVersion)
     throw usageError(`${text} and --schema-version ${given} name two versions.`, 'tasks submit');
   if (both) return both;
-  const why = typeNameProblem(text);
+  // With a version or without: it is the type before it that is no type.
+  const [, type = text] = /^(.+)@\d+$/.exec(text) ?? [];
+  const why = typeNameProblem(type);
   if (why)
     throw usageError(
-      `"${text}" is no type of tasks: it ${why}.`,
+      `"${type}" is no type of tasks: it ${why}.`,
       'tasks submit',
       'Write it as demo/hello, or demo/hello@1.',
     );

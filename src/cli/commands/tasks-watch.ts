@@ -15,6 +15,6 @@ export const tasksWatch = defineCommand({
   ],
   async run(call) {
     await using connected = await connect(call, READERS);
-    return watchToEnd(connected.client, call.args['task-id'], call);
+    return await watchToEnd(connected.client, call.args['task-id'], call);
   },
 });

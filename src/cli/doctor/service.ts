@@ -116,7 +116,7 @@ async function tryKey(
     };
   }
   return {
-    check: ok('key', `${name} is accepted: ${keyKind}, project ${answer.value.project}`),
+    check: ok('key', `${keyKind} of project ${answer.value.project}, from ${key.from}`),
     answer: answer.value,
   };
 }
