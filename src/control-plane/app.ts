@@ -69,8 +69,13 @@ export function createApp(options: AppOptions): App {
   const sweep = new SweepLoop(services);
   const ping = new PingLoop(services);
   const end = store.subscribe((notes) => {
-    facts.take(notes);
-    hub.take(notes);
+    try {
+      facts.take(notes);
+      hub.take(notes);
+    } catch (error) {
+      // Hints may be lost; what was kept stays kept.
+      options.log.error('hints.failed', 'Hints of a commit could not be given.', { error });
+    }
   });
 
   return {

@@ -18,7 +18,10 @@ export async function readJson(request: Request, maxBytes: number): Promise<Body
       `The body is sent with Content-Encoding ${encoding}; it is taken uncompressed only.`,
     );
   }
-  const bytes = await readBytes(request, maxBytes);
+  // A peer that breaks off hears no answer; it is no failure of ours.
+  const bytes = await readBytes(request, maxBytes).catch(() =>
+    invalid([{ path: '', message: 'broke off before its body was whole' }]),
+  );
   if (isRefusal(bytes)) return bytes;
   const type = request.headers.get('content-type');
   if (bytes.byteLength === 0 && type === null) return { text: '', bytes: 0, value: {} };

@@ -1,4 +1,5 @@
 import { makeId } from '../contract/ids.ts';
+import { typeKey } from '../contract/type-key.ts';
 import type { ClaimRequest, Want } from '../contract/worker-calls.ts';
 import type { AttemptState } from '../core/task.ts';
 import { type Change, isCurrent, type TaskState, wantsStop } from '../core/task.ts';
@@ -33,8 +34,10 @@ export async function claim(
     const drain = worker.drainSessionId === sessionId;
     const name = { project, workerId, sessionId, requestId };
     const before = await tx.claimed(name);
-    if (before)
-      return { attempts: await again(tx, services, project, before), drain, nowMs: tx.nowMs };
+    if (before) {
+      const attempts = await again(tx, services, project, before);
+      return { attempts, drain, nowMs: tx.nowMs };
+    }
     for (const spot of await tx.makeAvailable(services.timing.sweepBatch))
       tx.announce({ kind: 'available', ...spot });
     const granted = drain ? [] : await grant(tx, services, project, request);
@@ -42,6 +45,13 @@ export async function claim(
       name,
       granted.map(({ id }) => id),
     );
+    // Before the notes of later commands: what comes after this claim shall wake its worker.
+    services.hub.learn(project, workerId, {
+      pools: new Set(request.pools),
+      types: new Set(request.want.map((w) => typeKey(w.type, w.schemaVersion))),
+      freeSlots: request.max - granted.length,
+      draining: drain,
+    });
     return { attempts: granted.map(({ text }) => text), drain, nowMs: tx.nowMs };
   });
 }
@@ -108,7 +118,7 @@ async function grant(
   const { limits, random } = services;
   const wanted = new Map<string, Want>();
   for (const want of request.want) {
-    const name = `${want.type}@${want.schemaVersion}`;
+    const name = typeKey(want.type, want.schemaVersion);
     if (!wanted.has(name)) wanted.set(name, want);
   }
   const rows = await tx.claimable({
@@ -121,7 +131,7 @@ async function grant(
   let bytes = 0;
   for (const row of rows) {
     const { task } = row;
-    const want = wanted.get(`${task.type}@${task.schemaVersion}`) as Want;
+    const want = wanted.get(typeKey(task.type, task.schemaVersion)) as Want;
     const change = claimTask(tx.nowMs, task, {
       attemptId: makeId('att', tx.nowMs, random.bytes(10)),
       workerId: request.workerId,

@@ -1,3 +1,4 @@
+import { typeKey } from '../contract/type-key.ts';
 import type { PresenceRequest } from '../contract/worker-calls.ts';
 import type { KeyRow, WorkerRow } from '../ports/store.ts';
 import { isRefusal, type Refusal } from './answer.ts';
@@ -12,7 +13,7 @@ export interface Presented {
 
 /** A worker says who and how it is. Nothing is decided by it: it is for people and for hints. */
 export async function present(
-  { store, timing }: Services,
+  { store, timing, hub }: Services,
   key: KeyRow,
   workerId: string,
   request: PresenceRequest,
@@ -42,6 +43,17 @@ export async function present(
     await tx.saveWorker(worker);
     if (request.handlers) await tx.saveHandlers(key.project, workerId, request.handlers);
     tx.announce({ kind: 'worker', project: key.project, workerId });
+    hub.learn(key.project, workerId, {
+      pools: new Set(request.pools),
+      ...(request.handlers
+        ? { types: new Set(request.handlers.map((h) => typeKey(h.type, h.schemaVersion))) }
+        : {}),
+      freeSlots: Math.max(0, request.slots.max - request.slots.busy),
+      draining:
+        worker.drainSessionId === worker.sessionId ||
+        request.state === 'draining' ||
+        request.state === 'offline',
+    });
     return { worker, needHandlers, nowMs: tx.nowMs };
   });
 }

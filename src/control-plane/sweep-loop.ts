@@ -47,8 +47,10 @@ export class SweepLoop {
           log.warn('sweep.was-away', 'The control plane stood still; leases are given anew.');
           await this.#extendLeases();
         }
-        while (!signal.aborted && (await this.#sweep()) >= timing.sweepBatch)
+        while (!signal.aborted && (await this.#isDue())) {
+          if ((await this.#sweep()) < timing.sweepBatch) break;
           lookedAt = clock.now();
+        }
         await this.#forget();
       } catch (error) {
         if (signal.aborted) return;
@@ -65,6 +67,12 @@ export class SweepLoop {
     } catch {
       return timing.sweepEveryMs;
     }
+  }
+
+  /** Reading is cheap; the writer is not asked for nothing. */
+  async #isDue(): Promise<boolean> {
+    const { store } = this.#services;
+    return ((await store.nextTimeMs()) ?? Infinity) <= (await store.nowMs());
   }
 
   /** @returns how many rows it touched. */

@@ -30,7 +30,9 @@ export interface Store extends Reads {
 }
 
 export interface StoreStats {
+  /** That had something to keep. */
   readonly commits: number;
+  /** Works that were carried out, however they ended. */
   readonly commands: number;
 }
 

@@ -4,11 +4,19 @@ import type { Note, StoreStats } from '../ports/store.ts';
 /** What carries out a group of commands: begins, keeps or drops each, then makes all durable at once. */
 export interface GroupCommit<Tx> {
   begin(): void;
-  /** Runs one command so that its failure undoes it alone. Returns its notes. */
+  /** Runs one command so that its failure undoes it alone (else it throws `GroupLost`). Returns its notes. */
   command<T>(work: (tx: Tx) => Promise<T>): Promise<{ value: T; notes: readonly Note[] }>;
-  /** Throws where it could not be made durable; everything of the group is then undone. */
-  commit(): void;
+  /** Throws where it could not be made durable. @returns whether there was anything to keep. */
+  commit(): boolean;
+  /** Undoes the group as far as that is still needed. */
   rollback(): void;
+}
+
+/** A command failed in a way that took the whole group with it. */
+export class GroupLost extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
 }
 
 interface Waiting<Tx> {
@@ -77,13 +85,17 @@ export class CommandQueue<Tx> {
 
   async #turn(): Promise<void> {
     const group = this.#waiting.splice(0, GROUP_MAX);
-    await this.#carryOut(group);
+    const { outcomes, notes } = await this.#carryOut(group);
+    for (const [index, { settle }] of group.entries()) settle(outcomes[index] as Outcome);
     this.#busy = false;
     if (this.#waiting.length > 0) this.#wake();
     else for (const resolve of this.#idle.splice(0)) resolve();
+    if (notes.length > 0) for (const listener of this.#listeners) listener(notes);
   }
 
-  async #carryOut(group: readonly Waiting<Tx>[]): Promise<void> {
+  async #carryOut(
+    group: readonly Waiting<Tx>[],
+  ): Promise<{ outcomes: readonly Outcome[]; notes: readonly Note[] }> {
     const outcomes: Outcome[] = [];
     const notes: Note[] = [];
     try {
@@ -94,37 +106,37 @@ export class CommandQueue<Tx> {
           outcomes.push({ ok: true, value: done.value });
           notes.push(...done.notes);
         } catch (error) {
+          if (error instanceof GroupLost) throw error;
           outcomes.push({ ok: false, error });
         }
       }
-      this.#group.commit();
-      this.#commits++;
+      if (this.#group.commit()) this.#commits++;
       this.#commands += group.length;
+      return { outcomes, notes };
     } catch (cause) {
       // The whole group is undone: nobody may believe anything of it.
-      notes.length = 0;
-      this.#group.rollback();
-      const error = new TaskError(
-        'UNAVAILABLE',
-        `The store could not make the change durable: ${cause instanceof Error ? cause.message : String(cause)}.`,
-        {
-          retryable: true,
-          hint: 'Look at the disk of the data folder (full, read-only, failing), then send it again.',
-          cause,
-        },
-      );
-      outcomes.splice(0, outcomes.length, ...group.map(() => ({ ok: false, error }) as const));
+      const error = unavailable(cause);
+      try {
+        this.#group.rollback();
+      } catch {
+        // What cannot even be undone was never kept: the next group begins by itself.
+      }
+      return { outcomes: group.map(() => ({ ok: false, error })), notes: [] };
     }
-    for (const [index, { settle }] of group.entries()) {
-      const outcome = outcomes[index];
-      if (outcome) settle(outcome);
-    }
-    if (notes.length > 0) for (const listener of this.#listeners) listener(notes);
   }
 }
 
 /** Bounds the wait of the first command of a group, and what one commit writes. */
 const GROUP_MAX = 512;
+
+function unavailable(cause: unknown): TaskError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new TaskError('UNAVAILABLE', `The store could not make the change durable: ${why}.`, {
+    retryable: true,
+    hint: 'Look at the disk of the data folder (full, read-only, failing), then send it again.',
+    cause,
+  });
+}
 
 function closedError(): TaskError {
   return new TaskError('UNAVAILABLE', 'The store is closed: the control plane is stopping.', {

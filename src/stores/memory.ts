@@ -40,7 +40,7 @@ export function openMemoryStore(options: {
       await command;
       return { value: await running, notes: tables.notes };
     },
-    commit: () => {},
+    commit: () => true,
     rollback: () => tables.undo.run(),
   };
   // Nothing is gained by waiting for others: a command takes no turn of the event loop.

@@ -1,14 +1,10 @@
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { Note, Reads, Store, StoreStats, Transaction } from '../ports/store.ts';
-import { CommandQueue, type GroupCommit } from './command-queue.ts';
+import { CommandQueue } from './command-queue.ts';
 import { Connection } from './sqlite/connection.ts';
-import { journalReads, journalWrites } from './sqlite/journal.ts';
-import { keyReads, keyWrites } from './sqlite/keys.ts';
+import { SqliteGroup, sqliteReads } from './sqlite/group.ts';
 import { migrate } from './sqlite/migrate.ts';
-import { taskReads } from './sqlite/task-reads.ts';
-import { taskWrites } from './sqlite/task-writes.ts';
-import { workerReads, workerWrites } from './sqlite/workers.ts';
 import { steadyNow } from './steady-now.ts';
 
 export interface SqliteOptions {
@@ -45,7 +41,7 @@ export function openSqliteStore(options: SqliteOptions): Store {
     );
     const reader = new Connection(options.file, { readOnly: true });
     reader.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB};`);
-    return Object.assign(new SqliteStore(writer, reader, options.clock), reads(reader));
+    return Object.assign(new SqliteStore(writer, reader, options.clock), sqliteReads(reader));
   } catch (error) {
     writer.close();
     throw error;
@@ -61,13 +57,6 @@ const WAL_KEPT_BYTES = 4_194_304;
 const CACHE_KIB = 16_384;
 /** No commit for so long: the log is folded in whole and cut to nothing. */
 const IDLE_CHECKPOINT_MS = 2_000;
-
-const reads = (c: Connection): Reads => ({
-  ...taskReads(c),
-  ...journalReads(c),
-  ...workerReads(c),
-  ...keyReads(c),
-});
 
 class SqliteStore implements Omit<Store, keyof Reads> {
   readonly epoch: string;
@@ -126,63 +115,14 @@ class SqliteStore implements Omit<Store, keyof Reads> {
       this.#idleCheck = undefined;
       if (this.#closing) return;
       if (this.stats.commits > this.#commitsSeen) this.#idleCheck = this.#checkLater();
-      else this.#writer.all('PRAGMA wal_checkpoint(TRUNCATE)');
+      else this.#foldLog();
     });
   }
-}
 
-/** Commands of one commit, each in a savepoint of its own. */
-class SqliteGroup implements GroupCommit<Transaction> {
-  readonly #c: Connection;
-  readonly #now: () => number;
-  /** One time for the whole group: instants of commands that share a commit may be the same. */
-  #nowMs = 0;
-  #notes: Note[] = [];
-  readonly #transaction: Transaction;
-
-  constructor(c: Connection, now: () => number) {
-    this.#c = c;
-    this.#now = now;
-    const at = () => this.#nowMs;
-    this.#transaction = {
-      ...reads(c),
-      ...taskWrites(c, at),
-      ...journalWrites(c, at),
-      ...workerWrites(c, at),
-      ...keyWrites(c),
-      get nowMs() {
-        return at();
-      },
-      announce: (note) => this.#notes.push(note),
-    };
-  }
-
-  begin(): void {
-    this.#nowMs = this.#now();
-    this.#c.run('BEGIN IMMEDIATE');
-  }
-
-  async command<T>(
-    work: (tx: Transaction) => Promise<T>,
-  ): Promise<{ value: T; notes: readonly Note[] }> {
-    this.#notes = [];
-    this.#c.run('SAVEPOINT command');
-    try {
-      const value = await work(this.#transaction);
-      this.#c.run('RELEASE command');
-      return { value, notes: this.#notes };
-    } catch (error) {
-      this.#c.run('ROLLBACK TO command');
-      this.#c.run('RELEASE command');
-      throw error;
-    }
-  }
-
-  commit(): void {
-    this.#c.run('COMMIT');
-  }
-
-  rollback(): void {
-    if (this.#c.database.isTransaction) this.#c.run('ROLLBACK');
+  /** Without waiting for others: who reads now in another process is met again at the next idle moment. */
+  #foldLog(): void {
+    this.#writer.script('PRAGMA busy_timeout = 0');
+    this.#writer.all('PRAGMA wal_checkpoint(TRUNCATE)');
+    this.#writer.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 }

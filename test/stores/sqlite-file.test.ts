@@ -9,6 +9,9 @@ import { makeId } from '../../src/contract/index.ts';
 import { submitTask } from '../../src/core/task.ts';
 import type { Store, Transaction } from '../../src/ports/store.ts';
 import { CommandQueue } from '../../src/stores/command-queue.ts';
+import { Connection } from '../../src/stores/sqlite/connection.ts';
+import { SqliteGroup } from '../../src/stores/sqlite/group.ts';
+import { migrate } from '../../src/stores/sqlite/migrate.ts';
 import { openSqliteStore } from '../../src/stores/sqlite.ts';
 
 /** What only a file has: its log, its locks, its plans. */
@@ -70,6 +73,28 @@ it('keeps its log under a bound while it is written and read, and cuts it when i
   // 30 MB were written.
   expect(statSync(file).size).toBeGreaterThan(20_000_000);
   expect(largest).toBeLessThan(10_000_000);
+  // A control plane at rest goes on looking: commands that keep nothing are no commits.
+  const { commits } = store.stats;
+  for (let i = 0; i < 20; i++) {
+    await store.write((tx) => tx.due(10));
+    await clock.advance(500);
+  }
+  expect(store.stats.commits).toBe(commits);
+  expect(walBytes()).toBe(0);
+});
+
+it('folds its log in without waiting for a reader that stays', async () => {
+  const store = open();
+  await store.write((tx) => put(tx));
+  const reader = new DatabaseSync(file);
+  reader.exec('BEGIN; SELECT count(*) FROM tasks');
+  await store.write((tx) => put(tx));
+  const began = performance.now();
+  await clock.advance(10_000);
+  expect(performance.now() - began).toBeLessThan(2_000);
+  reader.exec('COMMIT');
+  reader.close();
+  await store.write((tx) => put(tx));
   await clock.advance(10_000);
   expect(walBytes()).toBe(0);
 });
@@ -165,6 +190,28 @@ describe('plans', () => {
   });
 });
 
+it('gives up a whole group when the disk is full in the middle of it, and goes on when there is room', async () => {
+  const c = new Connection(file);
+  c.script('PRAGMA journal_mode = WAL');
+  migrate(c, file, true);
+  const queue = new CommandQueue(new SqliteGroup(c, () => clock.wall()));
+  const { page_count: pages } = c.get('PRAGMA page_count') as { page_count: number };
+  c.script(`PRAGMA max_page_count = ${pages + 20}`);
+  const done = await Promise.allSettled([
+    queue.run((tx) => put(tx, { idempotencyKey: 'a' })),
+    queue.run((tx) => put(tx, { idempotencyKey: 'b' }, JSON.stringify('x'.repeat(200_000)))),
+    queue.run((tx) => put(tx, { idempotencyKey: 'c' })),
+  ]);
+  for (const one of done)
+    expect(one).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
+  expect(c.database.isTransaction).toBe(false);
+  expect(c.get('SELECT count(*) AS n FROM tasks')).toEqual({ n: 0 });
+  c.script('PRAGMA max_page_count = 100000');
+  await queue.run((tx) => put(tx));
+  expect(c.get('SELECT count(*) AS n FROM tasks')).toEqual({ n: 1 });
+  c.close();
+});
+
 it('refuses a whole group that cannot be made durable, and goes on with the next', async () => {
   let full = true;
   const undone: string[] = [];
@@ -176,6 +223,7 @@ it('refuses a whole group that cannot be made durable, and goes on with the next
     }),
     commit() {
       if (full) throw new Error('database or disk is full');
+      return true;
     },
     rollback: () => void undone.push('rollback'),
   });

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { workerId as workerIdSchema } from '../../contract/names.ts';
-import { typeKey } from '../../contract/type-key.ts';
 import {
   claimRequest,
   type hintsQuery,
@@ -30,14 +29,6 @@ export const workerRoutes = {
     if (isRefusal(done)) return done;
     const { worker, needHandlers, nowMs } = done;
     const drain = worker.drainSessionId === worker.sessionId;
-    services.hub.learn(key.project, id.value, {
-      pools: new Set(said.pools),
-      ...(said.handlers
-        ? { types: new Set(said.handlers.map((h) => typeKey(h.type, h.schemaVersion))) }
-        : {}),
-      freeSlots: Math.max(0, said.slots.max - said.slots.busy),
-      draining: drain || said.state === 'draining' || said.state === 'offline',
-    });
     return answer({
       serverTime: instantText(nowMs),
       project: key.project,
@@ -54,12 +45,6 @@ export const workerRoutes = {
     const asked = checked.value;
     const granted = await claim(services, key, asked);
     if (isRefusal(granted)) return granted;
-    services.hub.learn(key.project, asked.workerId, {
-      pools: new Set(asked.pools),
-      types: new Set(asked.want.map((w) => typeKey(w.type, w.schemaVersion))),
-      freeSlots: asked.max - granted.attempts.length,
-      draining: granted.drain,
-    });
     const rest = {
       pollAfterMs: services.timing.pollAfterMs,
       serverTime: instantText(granted.nowMs),

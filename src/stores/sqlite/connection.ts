@@ -26,6 +26,11 @@ export class Connection {
     return { changes: Number(done.changes), ref: Number(done.lastInsertRowid) };
   }
 
+  /** Rows changed since it was opened, undone ones included. */
+  get changes(): number {
+    return this.get('SELECT total_changes() AS n')?.n as number;
+  }
+
   /** Runs a script of several statements. */
   script(sql: string): void {
     this.database.exec(sql);
