@@ -120,6 +120,18 @@ describe('a full disk', () => {
     expect(reportIds((await restart(machine, process)).spool)).toEqual(['att_e']);
   });
 
+  it('that tears a mark costs only that mark', async () => {
+    const { machine, process, spool } = await start();
+    await spool.recordClaim(['att_a', 'att_b', 'att_c'].map((id) => held(id)));
+    machine.disk.capacityBytes = machine.disk.platter.usedBytes() + 100;
+    await expect(spool.markBegun('att_a')).rejects.toMatchObject({ code: 'SPOOL_WRITE_FAILED' });
+    machine.disk.capacityBytes = Number.POSITIVE_INFINITY;
+    await spool.markBegun('att_b');
+    const next = await restart(machine, process);
+    expect(next.spool.recovered.corrupt).toBe(0);
+    expect(next.spool.recovered.running.map(({ begun }) => begun)).toEqual([false, true, false]);
+  });
+
   it('keeps a set-aside’s report where it is until it can be set aside', async () => {
     const { machine, process, spool } = await start();
     const report = await spool.writeReport(complete('att_a'), META);

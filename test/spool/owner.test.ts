@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { SimulatedMachine } from '../../sim/machine.ts';
 import { judgeOwner, type Owner } from '../../src/worker/spool/owner.ts';
 import { openSpool } from '../../src/worker/spool.ts';
-import { complete, FOLDER, META, open, optionsFor, reportIds, start } from './world.ts';
+import { complete, FOLDER, files, META, open, optionsFor, reportIds, start } from './world.ts';
 
 const SELF = {
   hostName: 'garage',
@@ -215,6 +215,18 @@ describe('an owner whose lock is altered', () => {
     await machine.clock.advance(60_000);
     expect(taken.stats().ok).toBe(true);
     process.kill();
+  });
+});
+
+describe('two sessions', () => {
+  it('never give the same name to a file, even if neither knows of the other', async () => {
+    const names = [];
+    for (const sessionId of ['ses_stopped', 'ses_heir']) {
+      const { machine, spool } = await start({ sessionId });
+      await spool.writeReport(complete('att_a'), META);
+      names.push(...files(machine));
+    }
+    expect(new Set(names).size).toBe(2);
   });
 });
 
