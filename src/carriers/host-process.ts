@@ -7,7 +7,7 @@
  */
 import { hostDefaults } from '../core/defaults.ts';
 import { FrameReader, type FromHost } from '../handler/protocol.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { Tail } from './output-lines.ts';
 import { groupGone, killGroup } from './process-group.ts';
@@ -46,6 +46,8 @@ export class HostProcess {
   #killed = false;
   #killReason: string | undefined;
   #ending = false;
+  #outputClosed = false;
+  #stuck: Timer | undefined;
 
   constructor(options: SpawnOptions, clock: Clock, log: Log) {
     this.#clock = clock;
@@ -61,6 +63,11 @@ export class HostProcess {
 
   get pid(): number | undefined {
     return this.#spawned?.pid;
+  }
+
+  /** It closed its stdout or stderr: what prints next may end it. */
+  get outputClosed(): boolean {
+    return this.#outputClosed;
   }
 
   /** Nothing more can be asked of it. */
@@ -79,7 +86,18 @@ export class HostProcess {
     if (this.over) return;
     this.#killed = true;
     this.#killReason = reason;
-    if (this.#spawned) killGroup(this.#spawned.pid);
+    if (this.#spawned) this.#endGroup(this.#spawned.pid);
+  }
+
+  #endGroup(pid: number): void {
+    killGroup(pid);
+    this.#stuck ??= this.#clock.timer(hostDefaults.goneSlowMs, () => {
+      this.#log.warn(
+        'host.stuck',
+        `Processes of the handler host ${pid} do not go away after SIGKILL, so its slot stays taken. They hang in the kernel, mostly on a disk or a network file system: mend that, or restart the machine.`,
+        { pid },
+      );
+    });
   }
 
   async #live(host: SpawnedHost): Promise<HostGone> {
@@ -91,19 +109,14 @@ export class HostProcess {
     });
     this.#spawned = host;
     this.#listen(host, exit);
-    if (this.#killed) killGroup(pid);
+    if (this.#killed) this.#endGroup(pid);
     for (const frame of this.#unsent.splice(0)) toHost.write(frame);
 
     const end = await exit;
     this.#ending = true;
-    killGroup(pid);
-    await groupGone(pid, this.#clock, () => {
-      this.#log.warn(
-        'host.stuck',
-        `Processes of the handler host ${pid} do not go away after SIGKILL, so its slot stays taken. They hang in the kernel, mostly on a disk or a network file system: mend that, or restart the machine.`,
-        { pid },
-      );
-    });
+    this.#endGroup(pid);
+    await groupGone(pid, this.#clock);
+    this.#stuck?.cancel();
     // What it wrote before its end is in the pipes, all of it: nobody is left who could write more.
     await drained();
     for (const stream of [toHost, fromHost, stdout, stderr]) stream.destroy();
@@ -128,6 +141,11 @@ export class HostProcess {
         // Mostly this is its end. If not: a handler that closed the channel can neither be heard nor stopped.
         const timer = this.#clock.timer(hostDefaults.closedChannelMs, () => this.kill(CLOSED));
         void exit.then(() => timer.cancel());
+      });
+    }
+    for (const pipe of [stdout, stderr]) {
+      pipe.on('end', () => {
+        this.#outputClosed = true;
       });
     }
     stdout.on('data', (chunk: Buffer) => this.listener?.output('stdout', chunk));

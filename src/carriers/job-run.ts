@@ -203,6 +203,7 @@ export class JobRun implements RunningJob, HostListener {
       );
     }
     if (this.#stopReason !== undefined) host.retire('its call was stopped');
+    if (host.process.outputClosed) host.retire('its call closed its output');
     if (host.calls >= host.callsMax) host.retire('it has had its number of calls');
     await this.#closed(outcome);
   }

@@ -35,19 +35,13 @@ export function groupRuns(leader: number): boolean {
 }
 
 /**
- * Resolves when nothing of the group runs any more, killing what is found. Looks ever more seldom; `slow` is
- * called once if it takes long (a process that hangs in the kernel). Never gives up: a slot is free only then.
+ * Resolves when nothing of the group runs any more, killing what is found. Looks ever more seldom and never gives
+ * up: a slot is free only then.
  */
-export async function groupGone(leader: number, clock: Clock, slow: () => void): Promise<void> {
+export async function groupGone(leader: number, clock: Clock): Promise<void> {
   const { first, last }: Record<'first' | 'last', number> = hostDefaults.goneLookMs;
-  const since = clock.now();
-  let told = false;
   for (let wait = first; groupRuns(leader); wait = Math.min(last, wait * 2)) {
     killGroup(leader);
-    if (!told && clock.now() - since >= hostDefaults.goneSlowMs) {
-      told = true;
-      slow();
-    }
     await clock.sleep(wait);
   }
 }

@@ -68,8 +68,8 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
   const exit = process.exit.bind(process);
   process.exit = (code) => {
     const by = owner.getStore();
-    // What an earlier call has left running must not end the present one with it.
-    if (current !== undefined && by !== undefined && by !== current) {
+    // What an earlier call has left running must not end the present one with it, nor one that is on its way.
+    if (by !== undefined && by !== current) {
       throw new Error('process.exit() was called for a task that is over');
     }
     return exit(code);
