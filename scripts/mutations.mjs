@@ -43,11 +43,11 @@ const mutations = [
   },
   {
     name: 'a report is sent before it is spooled (worker)',
-    file: 'src/worker/run-attempt.ts',
-    find: '        held.record = await spool.writeReport(report, meta);\n',
+    file: 'src/worker/on-disk.ts',
+    find: "        held.record = await spool.writeReport(report, this.#meta(held));\n        this.#attempts.feed(held, { kind: 'report-written' });\n",
     replace:
-      '        if (await this.#sendDirectly(held, report)) return;\n        held.record = await spool.writeReport(report, meta);\n',
-    tests: ['test/worker'],
+      "        const writing = spool.writeReport(report, this.#meta(held));\n        this.#attempts.feed(held, { kind: 'report-written' });\n        held.record = await writing;\n",
+    tests: ['test/worker/report-order'],
   },
   {
     name: 'the fence is not compared',
@@ -62,14 +62,14 @@ const mutations = [
     find: 'this.#attempts.toRenew().filter((held) => held.renewAt <= now + slack(held))',
     replace:
       "this.#attempts.toRenew().filter((held) => held.state.phase !== 'running' && held.renewAt <= now + slack(held))",
-    tests: ['test/worker'],
+    tests: ['test/e2e/load'],
   },
   {
     name: 'a drain does not stop the claim loop',
     file: 'src/worker/claim-loop.ts',
     find: 'return this.#ctx.draining || this.#ctx.stopped;',
     replace: 'return this.#ctx.stopped;',
-    tests: ['test/worker'],
+    tests: ['test/e2e/drain'],
   },
 ];
 

@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { returned } from '../../sim/carrier.ts';
+import { type Fcp, startFcp } from '../fcp/fcp.ts';
+import { handler, type Rig, rig } from './harness.ts';
+
+/** Outcome first, effect after: nothing is told to the control plane that a crash could still take back. */
+let fcp: Fcp;
+let one: Rig | undefined;
+
+beforeEach(async () => {
+  fcp = await startFcp();
+});
+afterEach(async () => {
+  await one?.close();
+  one = undefined;
+  await fcp.stop();
+});
+
+it('sends a report only after the disk has it', async () => {
+  one = await rig({
+    url: fcp.url,
+    scripts: { 'demo/hello': () => returned('done') },
+    handlers: [handler('demo/hello')],
+  });
+  const { spool } = one;
+  const write = spool.writeReport.bind(spool);
+  const asked = Promise.withResolvers<void>();
+  const disk = Promise.withResolvers<void>();
+  vi.spyOn(spool, 'writeReport').mockImplementation(async (...report) => {
+    asked.resolve();
+    await disk.promise;
+    return write(...report);
+  });
+  const task = fcp.offer({ type: 'demo/hello', input: null, effectSafety: 'pure' });
+  await one.worker.start();
+  await asked.promise;
+  // The disk hangs. Meanwhile the worker goes on: its slot is claimed for, more than once.
+  const claims = fcp.requests('claim').length;
+  await fcp.until(() => fcp.requests('claim').length >= claims + 2, { what: 'two more claims' });
+  expect(task.reports('complete')).toEqual([]);
+  disk.resolve();
+  expect((await task.ended()).op).toBe('complete');
+  expect(fcp.violations).toEqual([]);
+});
