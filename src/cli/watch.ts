@@ -27,11 +27,9 @@ export async function watchToEnd(
   for (;;) {
     let task: TaskView;
     try {
-      const page = await client.events(
-        id,
-        { after, waitMs: running ? STEP_MS : WAIT_MS },
-        { signal: io.out.gone },
-      );
+      // After an outage at once, so that its end is told when it comes.
+      const waitMs = lostAt !== undefined ? 0 : running ? STEP_MS : WAIT_MS;
+      const page = await client.events(id, { after, waitMs }, { signal: io.out.gone });
       for (const event of page.events) {
         after = event.seq;
         if (!quiet) await io.out.line(json ? JSON.stringify(event) : eventLine(event, style));
