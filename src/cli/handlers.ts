@@ -5,6 +5,7 @@ import { typeKey } from '../contract/index.ts';
 import { type Discovery, discoverHandlers } from '../handler/discovery.ts';
 import type { Log } from '../ports/log.ts';
 import type { Io } from './command.ts';
+import { compileCacheFolder } from './compile-cache.ts';
 
 export type { Discovery, HandlerProblem } from '../handler/discovery.ts';
 
@@ -34,6 +35,7 @@ export function discover(
     command: hostCommand(io),
     env: hostEnvironment(io),
     marker: 'interlock-probe',
+    compileCache: compileCacheFolder(io.env),
   });
   return discoverHandlers({ folder, probe, ...(how.portable && { portable: true }) });
 }

@@ -1,6 +1,8 @@
-/** The command `interlock-worker`: the same as `interlock worker`. */
-import { leave, systemIo } from './io.ts';
-import { workerProgram } from './worker-program.ts';
+/** The command `interlock-worker`: the same as `interlock worker`. Imports come late, so that their compiled code is kept. */
+import { keepCompiledCode } from './compile-cache.ts';
 
+keepCompiledCode();
+const { leave, systemIo } = await import('./io.ts');
+const { workerProgram } = await import('./worker-program.ts');
 const io = systemIo(import.meta.url);
 await leave(io, await workerProgram(process.argv.slice(2), io, 'interlock-worker'));

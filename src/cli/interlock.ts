@@ -1,6 +1,8 @@
-/** The command `interlock`. */
-import { leave, systemIo } from './io.ts';
+/** The command `interlock`. Imports come late, so that their compiled code is kept. */
+import { keepCompiledCode } from './compile-cache.ts';
 
+keepCompiledCode();
+const { leave, systemIo } = await import('./io.ts');
 const io = systemIo(import.meta.url);
 const [first, ...rest] = process.argv.slice(2);
 const code =

@@ -1,10 +1,10 @@
 import yargs, { type Argv } from 'yargs';
+import { VERSION } from '../contract/version.ts';
 import type { Command } from './command.ts';
 import { commandHelp, type Group, helpWidth, overview } from './help.ts';
 import { type Flag, flagsOf } from './options.ts';
 import { didYouMean } from './suggest.ts';
 import { usageError } from './usage.ts';
-import { VERSION } from './version.ts';
 
 /** What a command line asks for. */
 export type Parsed =

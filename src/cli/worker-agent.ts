@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path';
 import { killHosts } from '../carriers/orphans.ts';
 import { createProcessCarrier } from '../carriers/process.ts';
 import { TaskError } from '../contract/index.ts';
+import { VERSION } from '../contract/version.ts';
 import { systemDisk } from '../system/disk.ts';
 import { systemFolderLock } from '../system/folder-lock.ts';
 import type { SystemLog } from '../system/log.ts';
@@ -19,6 +20,7 @@ import { openSpool, type Spool } from '../worker/spool.ts';
 import { type ServedHandler, Worker, type WorkerEnd } from '../worker/worker.ts';
 import { agentLog } from './agent-log.ts';
 import type { Call } from './command.ts';
+import { compileCacheFolder } from './compile-cache.ts';
 import { durationWords } from './duration.ts';
 import type { ExitName } from './exit-codes.ts';
 import { type Discovery, discover, handlerKey, hostCommand, hostEnvironment } from './handlers.ts';
@@ -26,7 +28,6 @@ import { findKey } from './keys.ts';
 import { lifeLine, tellHosts } from './life-line.ts';
 import type { Settings } from './settings.ts';
 import { serveStatus } from './status-server.ts';
-import { VERSION } from './version.ts';
 import { takeSignals } from './worker-signals.ts';
 
 export type WorkerCall = Pick<Call, 'io' | 'keyPlaces' | 'sources' | 'json' | 'style'> & {
@@ -107,6 +108,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
     proxy: proxyFromEnvironment(io.env),
     insecureHttp: settings.insecureHttp,
   });
+  const cache = compileCacheFolder(io.env);
   const hosts = createProcessCarrier({
     clock: io.clock,
     log,
@@ -114,6 +116,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
     maxHosts: settings.maxConcurrent,
     marker,
     env: hostEnvironment(io),
+    ...(cache && { compileCache: cache }),
   });
   worker = new Worker(
     { clock: io.clock, random: io.random, log, transport, carrier: tellHosts(hosts, line), spool },

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
+import { VERSION } from '../contract/version.ts';
 import type { Io } from './command.ts';
 import { workerCommand } from './commands/worker.ts';
 import { guarded, runCommand, type Typed } from './main.ts';
 import { flagsOf } from './options.ts';
-import { VERSION } from './version.ts';
 
 /** `interlock worker <argv>`, to its exit code. Never rejects. */
 export function workerProgram(

@@ -5,8 +5,8 @@ import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { failureJson, failureText, toFailure } from '../../src/cli/failure.ts';
 import { settingTable } from '../../src/cli/setting-table.ts';
 import { makeStyle } from '../../src/cli/style.ts';
-import { VERSION } from '../../src/cli/version.ts';
 import { problemCodes, TaskError } from '../../src/contract/index.ts';
+import { VERSION } from '../../src/contract/version.ts';
 import { spoolErrorCodes } from '../../src/worker/spool/errors.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { TaskError } from '../../contract/index.ts';
+import { VERSION } from '../../contract/version.ts';
 import { workerDefaults } from '../../core/defaults.ts';
 import { hostPort } from '../../wire/service-url.ts';
 import { agentLog } from '../agent-log.ts';
 import { defineCommand } from '../command.ts';
 import { lifeLine } from '../life-line.ts';
 import { usageError } from '../usage.ts';
-import { VERSION } from '../version.ts';
 
 export const controlPlaneCommand = defineCommand({
   path: 'control-plane',
