@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SimulatedMachine } from '../../sim/machine.ts';
-import { judgeOwner, type Owner } from '../../src/worker/spool/owner.ts';
+import { encodeOwner, judgeOwner, type Owner } from '../../src/worker/spool/owner.ts';
 import { openSpool } from '../../src/worker/spool.ts';
 import { complete, FOLDER, files, META, open, optionsFor, reportIds, start } from './world.ts';
 
@@ -215,6 +215,17 @@ describe('an owner whose lock is altered', () => {
     await machine.clock.advance(60_000);
     expect(taken.stats().ok).toBe(true);
     process.kill();
+  });
+});
+
+describe('an owner that was robbed and does not know it', () => {
+  it('does not overwrite its heir’s record when it closes', async () => {
+    const { process, spool } = await start({ sessionId: 'ses_robbed' });
+    const file = `${FOLDER}/owner.json`;
+    const heir = encodeOwner({ ...OWNER, sessionId: 'ses_heir' });
+    await process.disk.writeFile(file, heir);
+    await spool.close();
+    expect(Buffer.from(await process.disk.readFile(file)).toString()).toBe(heir);
   });
 });
 

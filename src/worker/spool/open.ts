@@ -46,7 +46,7 @@ export async function openSpool(options: SpoolOptions): Promise<OpenSpool> {
   let spool: Spool | undefined;
   const onLost = (why: string) => {
     lost = why;
-    void spool?.lockLost(why);
+    spool?.lockAltered(why);
   };
 
   let owner: Owner | undefined;
@@ -91,7 +91,7 @@ export async function openSpool(options: SpoolOptions): Promise<OpenSpool> {
     return failed('SPOOL_UNREADABLE', 'read', options.folder, cause);
   }
   spool = new Spool(options, layout, owner, taken.held, found);
-  if (lost !== undefined) void spool.lockLost(lost);
+  if (lost !== undefined) spool.lockAltered(lost);
   return { ok: true, spool };
 }
 

@@ -106,6 +106,16 @@ export async function writeOwner(disk: Disk, layout: Layout, owner: Owner): Prom
   await disk.syncFolder(layout.folder);
 }
 
+/** By the owner that the record names, and no other: it may have lost the spool and not know it yet. */
+export async function rewriteOwner(ports: LockPorts, layout: Layout, owner: Owner): Promise<void> {
+  await ports.lock.door(layout.folder, async () => {
+    const there = await readOwner(ports.disk, layout);
+    if (there && there.sessionId !== owner.sessionId)
+      throw spoolError('SPOOL_LOST', `The spool ${layout.folder} belongs to another process now.`);
+    await writeOwner(ports.disk, layout, owner);
+  });
+}
+
 export async function stateOf(
   ports: Pick<LockPorts, 'processInfo'>,
   owner: Owner | undefined,

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ProcessIdentity, ProcessSight } from '../../ports/process-info.ts';
 import { encodeLine, unseal } from './records.ts';
 

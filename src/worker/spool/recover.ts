@@ -78,6 +78,14 @@ export async function recover(
     const folder = basename(path);
     for (const { name, content } of files) {
       for (const bad of content.bad) await putAside(folder, name, bad);
+      if (content.cut > 0)
+        log.debug(
+          'spool.cut',
+          `A crash cut ${content.cut} lines of ${folder}/${name}; none was durable.`,
+          {
+            lines: content.cut,
+          },
+        );
       if (content.newer === 0) continue;
       kept.add(`${folder}/${name}`);
       log.warn(

@@ -1,12 +1,12 @@
 import type { TerminalReport } from '../../contract/index.ts';
-import { spoolDefaults } from '../../core/defaults.ts';
 import type { HeldLock } from '../../ports/folder-lock.ts';
 import { causeCode, spoolError } from './errors.ts';
 import { Health } from './health.ts';
 import { groupName, type Layout, sessionTag, setAsideName } from './layout.ts';
+import { LockKeeper } from './lock-keeper.ts';
 import type { SpoolOptions } from './open.ts';
 import { closedOwner, type Owner } from './owner.ts';
-import { takeAgain, writeOwner } from './owner-lock.ts';
+import { rewriteOwner } from './owner-lock.ts';
 import type { Origin, ReportRecord, RunningLine, RunningRecord, WorkedAt } from './records.ts';
 import type { Recovered } from './recover.ts';
 import { ReportBook, type SpooledReport } from './report-book.ts';
@@ -62,7 +62,7 @@ export class Spool {
   readonly #running: RunningBook;
   readonly #health: Health;
   readonly #tidied: Promise<unknown>;
-  #held: HeldLock | undefined;
+  readonly #lock: LockKeeper;
   #project: string | undefined;
   #seq: number;
   #closed: Promise<void> | undefined;
@@ -78,7 +78,7 @@ export class Spool {
     this.#options = options;
     this.#layout = layout;
     this.#owner = owner;
-    this.#held = held;
+    this.#lock = new LockKeeper(options, layout, options.sessionId, held, (why) => this.#lost(why));
     this.#project = options.project;
     this.#seq = found.lastSeq;
     this.#aside = found.aside;
@@ -88,7 +88,7 @@ export class Spool {
     this.#running = new RunningBook(options, layout.running, nextName);
     this.#health = new Health(
       options.clock,
-      () => writeOwner(options.disk, layout, owner),
+      () => rewriteOwner(options, layout, owner),
       (why) => options.onTrouble?.(why),
     );
     this.earlierSessions = owner.earlierSessions;
@@ -218,48 +218,26 @@ export class Spool {
   }
 
   async #close(): Promise<void> {
-    const { disk, clock } = this.#options;
     await this.idle();
     this.#health.stop();
     if (this.#health.lost) return;
     // Without it (a full disk) the next owner finds out that this process is gone.
-    const owner = closedOwner(this.#owner, clock.wall());
-    await writeOwner(disk, this.#layout, owner).catch(() => {});
-    await this.#held?.release();
+    const owner = closedOwner(this.#owner, this.#options.clock.wall());
+    await rewriteOwner(this.#options, this.#layout, owner).catch(() => {});
+    await this.#lock.release();
   }
 
-  /** The lock was altered under us: taken again if the spool is still ours, else the spool is lost. */
-  async lockLost(why: string): Promise<void> {
-    const { log, workerId } = this.#options;
-    const held = await this.#takeAgain();
-    if (this.#closed) {
-      await held?.release();
-      return;
-    }
-    if (held) {
-      this.#held = held;
-      log.warn('spool.lock-retaken', `The spool's lock was altered (${why}); it was taken again.`);
-      return;
-    }
+  /** Called by `openSpool` only: the lock was altered or taken away. */
+  lockAltered(why: string): void {
+    void this.#lock.altered(why);
+  }
+
+  #lost(why: string): void {
+    const { log, workerId, onLost } = this.#options;
     const text = `The spool ${this.#layout.folder} was lost to another process (${why}). Worker "${workerId}" must not go on with it.`;
     log.error('spool.lost', text, { workerId });
     this.#health.lose(text);
-    this.#options.onLost?.(text);
-  }
-
-  async #takeAgain(): Promise<HeldLock | undefined> {
-    const { clock, sessionId } = this.#options;
-    for (let tries = 1; ; tries++) {
-      try {
-        return await takeAgain(this.#options, this.#layout, sessionId, (why) => {
-          void this.lockLost(why);
-        });
-      } catch {
-        // The disk may be in trouble for a moment (no file can be opened): that is not a loss yet.
-        if (tries >= spoolDefaults.lockTries) return undefined;
-        await clock.sleep(spoolDefaults.lockLookMs);
-      }
-    }
+    onLost?.(text);
   }
 
   #takeOver(found: Recovered): Spool['recovered'] {

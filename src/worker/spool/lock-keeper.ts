@@ -1,0 +1,70 @@
+import { spoolDefaults } from '../../core/defaults.ts';
+import type { HeldLock } from '../../ports/folder-lock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Layout } from './layout.ts';
+import { type LockPorts, takeAgain } from './owner-lock.ts';
+
+/**
+ * Keeps the lock of an open spool. When it was altered or taken away it is taken again if the spool is still ours;
+ * else the spool is lost, which is told once.
+ */
+export class LockKeeper {
+  readonly #ports: LockPorts & { readonly log: Log };
+  readonly #layout: Layout;
+  readonly #sessionId: string;
+  readonly #onLost: (why: string) => void;
+  #held: HeldLock | undefined;
+  #released = false;
+
+  constructor(
+    ports: LockPorts & { readonly log: Log },
+    layout: Layout,
+    sessionId: string,
+    held: HeldLock,
+    onLost: (why: string) => void,
+  ) {
+    this.#ports = ports;
+    this.#layout = layout;
+    this.#sessionId = sessionId;
+    this.#held = held;
+    this.#onLost = onLost;
+  }
+
+  /** The lock was altered under us. Never rejects. */
+  async altered(why: string): Promise<void> {
+    const held = await this.#takeAgain();
+    if (this.#released) {
+      await held?.release();
+      return;
+    }
+    this.#held = held;
+    if (!held) {
+      this.#onLost(why);
+      return;
+    }
+    this.#ports.log.warn(
+      'spool.lock-retaken',
+      `The spool's lock was altered (${why}); it was taken again.`,
+    );
+  }
+
+  /** Twice is fine. */
+  async release(): Promise<void> {
+    this.#released = true;
+    await this.#held?.release();
+  }
+
+  async #takeAgain(): Promise<HeldLock | undefined> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await takeAgain(this.#ports, this.#layout, this.#sessionId, (why) => {
+          void this.altered(why);
+        });
+      } catch {
+        // The disk may be in trouble for a moment (no file can be opened): that is not a loss yet.
+        if (tries >= spoolDefaults.lockTries) return undefined;
+        await this.#ports.clock.sleep(spoolDefaults.lockLookMs);
+      }
+    }
+  }
+}
