@@ -98,7 +98,13 @@ async function bundle(esbuild, present) {
       target: 'node20',
       // Names of functions and classes show in stack traces and error messages.
       keepNames: true,
+      // Source text stays in memory for as long as a process lives: smaller files, smaller agents. Names are
+      // kept and lines stay short, so that a stack trace still says where.
+      minifyWhitespace: true,
+      minifySyntax: true,
+      lineLimit: 160,
       legalComments: 'none',
+      alias: { undici: join(root, 'scripts/undici-slim.mjs') },
       loader: { '.sql': 'text' },
       // Bundled CommonJS packages ask for Node's own modules with `require`, and some for their place.
       banner: { js: commonJs },

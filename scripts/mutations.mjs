@@ -157,11 +157,21 @@ function patched({ name, file, find, replace }) {
   return text.replace(find, () => replace);
 }
 
-/** Runs `npm test` in the copy. Red is any failure: of a test, of the build, or no end in time. */
+/**
+ * Runs `npm test` in the copy. Red is any failure: of a test, of the build, or no end in time. A test that fails
+ * once and then passes proves nothing, so each has a second try.
+ */
 async function runTests(tests) {
   const report = join(copy, 'mutation-report.json');
   rmSync(report, { force: true });
-  const args = ['test', '--', ...(full ? [] : tests), '--reporter=json', `--outputFile=${report}`];
+  const args = [
+    'test',
+    '--',
+    ...(full ? [] : tests),
+    '--retry=1',
+    '--reporter=json',
+    `--outputFile=${report}`,
+  ];
   const child = spawn('npm', args, {
     cwd: copy,
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { bounds, poolName, workerId } from '../contract/index.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { durationText, parseDuration } from './duration.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** How safe it is to run a handler again. Missing or unknown to us counts as `non-idempotent`. */
 export type EffectSafety = 'pure' | 'idempotent' | 'non-idempotent';

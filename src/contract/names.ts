@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { bounds } from './limits.ts';
 import { SEGMENT, TYPE_PATTERN, typeNameProblem } from './type-key.ts';
 

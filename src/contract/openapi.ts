@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { BASE_PATH, CONTRACT_HEADER, CONTRACT_VERSION, limits } from './limits.ts';
 import { type Operation, operations } from './operations.ts';
 import { type ProblemCode, problem, problemCodes } from './problems.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { bounds, limits } from './limits.ts';
 import { durationMs, instant } from './names.ts';
 

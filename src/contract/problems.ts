@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * The HTTP codes of the contract, one table: status, title, and what to do. The failure catalogue

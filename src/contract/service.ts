@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { workerId } from './names.ts';
 
 /** Discovery, doctor, workers, types and keys. */

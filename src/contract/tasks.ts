@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { bounds } from './limits.ts';
 import { anyId, instant, labels, opaque, poolName, schemaVersion, typeName } from './names.ts';
 import { policyRead, policyRequest } from './policy.ts';

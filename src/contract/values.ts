@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isDeeperThan } from './json.ts';
 import { bounds } from './limits.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { effectGateRead, effectSafetyRead } from './effects.ts';
 import { isDeeperThan } from './json.ts';
 import { bounds, limits } from './limits.ts';
