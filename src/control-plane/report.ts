@@ -1,4 +1,5 @@
 import { canonical } from '../contract/canonical.ts';
+import { bounds } from '../contract/limits.ts';
 import { type Op, type Report, reportSchemas, terminalOps } from '../contract/worker-calls.ts';
 import { applyReport } from '../core/task-report.ts';
 import type { KeyRow, Transaction } from '../ports/store.ts';
@@ -38,7 +39,7 @@ export async function report(
   }
   const checked = check(reportSchemas[op as Op], raw);
   if (!checked.ok) return checked.refusal;
-  const tooLarge = tooLargeValue(services, given, op);
+  const tooLarge = tooLargeValue(services, given, op) ?? tooLargeDetails(raw);
   if (tooLarge) return tooLarge;
   const value = raw[VALUES[op] ?? ''];
   const facts = {
@@ -61,6 +62,19 @@ function tooLargeValue(
     `${name} has ${valueBytes} bytes; at most ${limitBytes} are taken.`,
     { path: name, limitBytes },
   );
+}
+
+/** Details end up in the journal. A worker cuts them to half of what is taken here. */
+function tooLargeDetails(raw: GivenReport['raw']): Refusal | undefined {
+  const inError = (raw.error as { details?: unknown } | undefined)?.details;
+  const details = raw.details ?? inError;
+  if (details === undefined) return undefined;
+  const limitBytes = 2 * bounds.detailsBytes;
+  if (Buffer.byteLength(JSON.stringify(details)) <= limitBytes) return undefined;
+  return refusal('PAYLOAD_TOO_LARGE', `details have more than ${limitBytes} bytes.`, {
+    path: inError === undefined ? 'details' : 'error.details',
+    limitBytes,
+  });
 }
 
 async function apply(

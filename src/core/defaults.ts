@@ -42,6 +42,8 @@ export const controlPlaneDefaults = {
   /** What is known of workers, for `waitingFor`, is read again after this. */
   workerFactsMs: 250,
   forgetEveryMs: 10 * MINUTE,
+  /** A page of a list that is longer than this ends sooner: 500 results of 256 KB would be 128 MB. */
+  pageChars: 8_388_608,
   shutdownMs: 5 * SECOND,
 } as const;
 

@@ -163,6 +163,19 @@ describe('a worker’s stream', () => {
     expect(stream.events()).toHaveLength(1);
   });
 
+  it('wakes a worker for what comes right after its claim, in the same commit too', async () => {
+    const stream = await hints('w1');
+    await world.claim('w1', { max: 0 });
+    const body = world.claimBody('w1', { max: 1 });
+    // The claim found nothing; the submit beside it must not find a worker without a free slot.
+    const [claimed] = await Promise.all([
+      world.call('POST', '/claims', { body }),
+      world.call('POST', '/tasks', { body: { type: 'demo/hello', schemaVersion: 1, input: 1 } }),
+    ]);
+    await world.clock.advance(100);
+    expect(claimed.body.attempts.length + stream.events().length).toBe(1);
+  });
+
   it('wakes for a task that comes back', async () => {
     const { task, attempt } = await world.running();
     const stream = await idle('w2');

@@ -255,6 +255,23 @@ describe('a list', () => {
   });
 });
 
+it('cuts a page of large tasks short, and loses none', async () => {
+  const input = 'x'.repeat(260_000);
+  const made: string[] = [];
+  for (let i = 0; i < 70; i++) made.push((await world.submit({ input })).id);
+  const seen: string[] = [];
+  let pages = 0;
+  for (let cursor = ''; pages < 10; pages++) {
+    const { body, text } = await world.call('GET', `/tasks?limit=500&include=input${cursor}`);
+    expect(text.length).toBeLessThan(9_000_000);
+    seen.push(...body.tasks.map(({ id }: { id: string }) => id));
+    if (!body.cursor) break;
+    cursor = `&cursor=${body.cursor}`;
+  }
+  expect(pages).toBe(2);
+  expect(seen.sort()).toEqual(made.sort());
+});
+
 describe('the journal', () => {
   it('is read from an entry on, and waits for news', async () => {
     const { id } = await world.submit();

@@ -216,6 +216,22 @@ describe('inline values', () => {
   });
 });
 
+it('takes details up to twice of what a worker cuts them to', async () => {
+  const { attempt } = await world.running();
+  const details = (bytes: number) => ({ text: 'x'.repeat(bytes) });
+  const lost = await world.report(attempt, 'lost', {
+    reason: 'lease',
+    begun: true,
+    details: details(40_000),
+  });
+  expect(lost).toMatchObject({ status: 413, body: { path: 'details' } });
+  const error = { code: 'X', message: 'm', retryable: false, details: details(40_000) };
+  expect((await world.report(attempt, 'fail', { error })).body.path).toBe('error.details');
+  expect(
+    (await world.report(attempt, 'fail', { error: { ...error, details: details(30_000) } })).status,
+  ).toBe(200);
+});
+
 describe('the contract’s version', () => {
   it('is answered on everything, missing counts as 1, another one is 426', async () => {
     const plain = await world.call('GET', '/tasks');

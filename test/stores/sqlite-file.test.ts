@@ -129,7 +129,7 @@ it('searches a bounded number of rows for a page, and goes on from there', async
   const store = open();
   await store.write(async (tx) => {
     await put(tx, { labels: { found: 'yes' } });
-    for (let i = 0; i < 20_100; i++) await put(tx);
+    for (let i = 0; i < 5_100; i++) await put(tx);
   });
   const query = { project: 'p', labels: [{ name: 'found' }], limit: 10 };
   const first = await store.tasks(query);
@@ -160,6 +160,11 @@ describe('plans', () => {
       'claims',
       "SELECT ref, rank FROM tasks WHERE project = ? AND pool = ? AND type = ? AND schema_version = ? AND status = 'queued' AND ready = 1 AND (deadline IS NULL OR deadline > ?) ORDER BY rank LIMIT ?",
       'tasks_claim',
+    ],
+    [
+      'hops to the next type',
+      "SELECT pool, type, schema_version FROM tasks WHERE project = ? AND pool = ? AND type > ? AND status = 'queued' AND ready = 1 ORDER BY type, schema_version LIMIT 1",
+      'tasks_claim (project=? AND pool=? AND type>?)',
     ],
     ['the sweeper', 'SELECT * FROM tasks WHERE due_at <= ? ORDER BY due_at LIMIT ?', 'tasks_due'],
     [

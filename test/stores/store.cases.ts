@@ -299,6 +299,33 @@ export function storeCases(
       ]);
     });
 
+    it('finds the same for a claim that names many pools and types', async () => {
+      const pools = ['default', 'gpu', 'a', 'b', 'c'];
+      const tasks: TaskState[] = [];
+      for (let i = 0; i < 12; i++) {
+        const task = taskOf({
+          pool: pools[i % 3] as string,
+          type: `demo/t${i % 4}`,
+          schemaVersion: 1 + (i % 2),
+          priority: (i * 5) % 7,
+        });
+        tasks.push((await insert(task)).task);
+      }
+      const want = [0, 1, 2].flatMap((t) =>
+        [1, 2].map((schemaVersion) => ({ type: `demo/t${t}`, schemaVersion, slots: 2 })),
+      );
+      const few = await Promise.all(
+        want.map((one) => claimable({ pools: ['default', 'gpu'], want: [one] })),
+      );
+      const order = (ids: string[]) =>
+        tasks
+          .filter(({ id }) => ids.includes(id))
+          .sort((a, b) => claimRank(a) - claimRank(b) || tasks.indexOf(a) - tasks.indexOf(b))
+          .map(({ id }) => id);
+      expect(await claimable({ pools: ['default', 'gpu'], want })).toEqual(order(few.flat()));
+      expect(await claimable({ project: 'q', pools, want })).toEqual([]);
+    });
+
     it('lets nobody claim before its time, after its deadline, or what is not queued', async () => {
       const later = taskOf({ availableAtMs: nowMs + 100 });
       await insert(later);
@@ -601,6 +628,31 @@ export function storeCases(
           oldestQueuedAtMs: undefined,
         },
       ]);
+    });
+
+    it('counts on through changes, undone ones and forgetting', async () => {
+      const row = await insert(taskOf());
+      const facts = { dueAtMs: undefined, attention: false };
+      const counts = async () => (await store.queue('p')).map((g) => [g.queued, g.running]);
+      const become = (status: TaskState['status']) =>
+        store.write(async (tx) => {
+          const loaded = (await tx.task('p', row.task.id)) as TaskRow;
+          await tx.saveTask(loaded, { ...loaded.task, status }, facts);
+        });
+      await become('running');
+      expect(await counts()).toEqual([[0, 1]]);
+      await become('failed');
+      await store.write((tx) => tx.forget(nowMs, 10));
+      expect(await counts()).toEqual([]);
+      await become('queued');
+      expect(await counts()).toEqual([[1, 0]]);
+      await store
+        .write(async (tx) => {
+          await tx.saveTask(row, { ...row.task, status: 'succeeded' }, facts);
+          throw new Error('no');
+        })
+        .catch(() => {});
+      expect(await counts()).toEqual([[1, 0]]);
     });
 
     it('keeps keys by their hash', async () => {

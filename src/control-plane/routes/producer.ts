@@ -7,6 +7,7 @@ import {
   type TaskStatus,
   taskStatuses,
 } from '../../contract/tasks.ts';
+import { controlPlaneDefaults } from '../../core/defaults.ts';
 import type { TaskQuery } from '../../ports/store.ts';
 import { cancel } from '../act.ts';
 import { answer, answerText, isRefusal, itemsText, type Refusal, refusal } from '../answer.ts';
@@ -58,8 +59,20 @@ export const producerRoutes = {
     const page = await services.store.tasks(found);
     const include = words(asked.include);
     const parts = { input: include.includes('input'), result: include.includes('result') };
-    const views = await Promise.all(page.rows.map((row) => taskViewText(services, row, parts)));
-    const cursor = page.next === undefined ? '' : `,"cursor":${JSON.stringify(page.next)}`;
+    const views: string[] = [];
+    let { next } = page;
+    let bytes = 0;
+    for (const row of page.rows) {
+      const view = await taskViewText(services, row, parts);
+      bytes += view.length;
+      // A page of large results ends sooner; it holds one task at least.
+      if (views.length > 0 && bytes > controlPlaneDefaults.pageChars) {
+        next = page.rows[views.length - 1]?.task.id;
+        break;
+      }
+      views.push(view);
+    }
+    const cursor = next === undefined ? '' : `,"cursor":${JSON.stringify(next)}`;
     return answerText(`{"tasks":[${views.join(',')}]${cursor}}`);
   },
 

@@ -59,12 +59,39 @@ CREATE TABLE tasks (
 ) STRICT;
 
 CREATE UNIQUE INDEX tasks_idempotency ON tasks (project, idempotency_key) WHERE idempotency_key IS NOT NULL;
--- Claims: one range per pool, type and version, in the order of the rank. `created_at` for counts without the rows.
-CREATE INDEX tasks_claim ON tasks (project, pool, type, schema_version, rank, created_at) WHERE status = 'queued' AND ready = 1;
+-- Claims: one range per pool, type and version, in the order of the rank.
+CREATE INDEX tasks_claim ON tasks (project, pool, type, schema_version, rank) WHERE status = 'queued' AND ready = 1;
 CREATE INDEX tasks_waiting ON tasks (available_at) WHERE status = 'queued' AND ready = 0;
 CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX tasks_list ON tasks (project, status, id);
 CREATE INDEX tasks_attention ON tasks (project, status, id) WHERE attention = 1;
+
+-- How many wait and run, so that nobody counts a long queue. Kept by the two triggers.
+CREATE TABLE queue_counts (
+  project TEXT NOT NULL,
+  pool TEXT NOT NULL,
+  type TEXT NOT NULL,
+  schema_version INTEGER NOT NULL,
+  queued INTEGER NOT NULL,
+  running INTEGER NOT NULL,
+  PRIMARY KEY (project, pool, type, schema_version)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER tasks_counted_new AFTER INSERT ON tasks
+WHEN new.status IN ('queued', 'running') BEGIN
+  INSERT INTO queue_counts (project, pool, type, schema_version, queued, running)
+  VALUES (new.project, new.pool, new.type, new.schema_version, new.status = 'queued', new.status = 'running')
+  ON CONFLICT DO UPDATE SET queued = queued + excluded.queued, running = running + excluded.running;
+END;
+
+CREATE TRIGGER tasks_counted_change AFTER UPDATE OF status ON tasks
+WHEN old.status <> new.status BEGIN
+  INSERT INTO queue_counts (project, pool, type, schema_version, queued, running)
+  VALUES (new.project, new.pool, new.type, new.schema_version, new.status = 'queued', new.status = 'running')
+  ON CONFLICT DO UPDATE SET
+    queued = queued + excluded.queued - (old.status = 'queued'),
+    running = running + excluded.running - (old.status = 'running');
+END;
 
 -- Large values apart, so that a change of the task does not write them again.
 CREATE TABLE inputs (task INTEGER PRIMARY KEY REFERENCES tasks (ref), json TEXT NOT NULL) STRICT;

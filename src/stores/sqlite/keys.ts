@@ -52,6 +52,7 @@ export function keyWrites(c: Connection): Pick<Transaction, 'insertKey' | 'forge
         const old = c.all(oldest, limit).filter((row) => (row.at as number) < beforeMs);
         for (const row of old) forgotten += c.run(remove, row.ref as number).changes;
       }
+      c.run('DELETE FROM queue_counts WHERE queued = 0 AND running = 0');
       return forgotten;
     },
   };

@@ -1,6 +1,7 @@
 import type { AttemptState, TaskState } from '../../core/task.ts';
 import type { TaskRow, Transaction } from '../../ports/store.ts';
 import { type Connection, jsonOrNull, type Value } from './connection.ts';
+import { placesToLook } from './queue.ts';
 import { taskRow } from './rows.ts';
 import { withTask } from './task-reads.ts';
 
@@ -98,16 +99,15 @@ export function taskWrites(c: Connection, now: () => number): TaskWrites {
       return { ref: row.ref, attempt };
     },
 
-    async claimable({ project, pools, want, max }) {
+    async claimable(query) {
+      const { project, want, max } = query;
       if (max <= 0) return [];
       const found: { ref: number; rank: number; want: number }[] = [];
-      for (const [index, { type, schemaVersion, slots }] of want.entries()) {
-        const limit = Math.min(slots, max);
+      for (const { pool, type, schemaVersion, want: index } of placesToLook(c, query)) {
+        const limit = Math.min(want[index]?.slots ?? 0, max);
         if (limit <= 0) continue;
-        for (const pool of pools) {
-          for (const row of c.all(CLAIMABLE, project, pool, type, schemaVersion, now(), limit))
-            found.push({ ref: row.ref as number, rank: row.rank as number, want: index });
-        }
+        for (const row of c.all(CLAIMABLE, project, pool, type, schemaVersion, now(), limit))
+          found.push({ ref: row.ref as number, rank: row.rank as number, want: index });
       }
       found.sort((a, b) => a.rank - b.rank || a.ref - b.ref);
       const taken = want.map(() => 0);
