@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { hostEnvironment } from '../../src/carriers/spawn-host.ts';
@@ -167,6 +169,18 @@ it.skipIf(process.platform === 'win32')(
     ]);
   },
 );
+
+it('keeps compiled code in the folder that it is given, and hides that from handlers', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'compiled-'));
+  const { NODE_COMPILE_CACHE: _, ...env } = process.env;
+  const { job } = pool({ compileCache: folder, env });
+  const end = await job('abuse', { do: 'environment' }).ended;
+  expect(JSON.stringify(end)).not.toContain(folder);
+  expect(Object.keys((end as { result: object }).result)).not.toContain('INTERLOCK_HOST_CACHE');
+  const kept = () => readdirSync(folder, { recursive: true }).length;
+  while (kept() < 3) await new Promise((resolve) => setImmediate(resolve));
+  rmSync(folder, { recursive: true, force: true });
+});
 
 it('gives hosts no keys and no channel of another process', () => {
   const env = {
