@@ -148,7 +148,7 @@ function copyOfTheTree() {
 }
 
 function patched({ name, file, find, replace }) {
-  const text = readFileSync(join(root, file), 'utf8');
+  const text = readFileSync(join(copy, file), 'utf8');
   const times = text.split(find).length - 1;
   if (times !== 1)
     fail(
