@@ -7,6 +7,7 @@ import type {
   RunningJob,
   StopReason,
 } from '../src/ports/carrier.ts';
+import type { Clock } from '../src/ports/clock.ts';
 
 /** What a scripted handler has in its hands. */
 export interface Play {
@@ -22,22 +23,30 @@ export interface Play {
 
 export type Script = (play: Play) => Promise<JobEnd> | JobEnd;
 
+export interface SimulatedCarrierOptions {
+  /** By type; without one it returns `null`. */
+  readonly scripts: Readonly<Record<string, Script>>;
+  readonly clock: Clock;
+  /** Types that go on after a stop; they are killed when their grace is over. */
+  readonly ignoresStop?: readonly string[] | undefined;
+  /** Types that cannot even be killed. */
+  readonly unkillable?: readonly string[] | undefined;
+}
+
 /**
  * The carrier's double: each type runs a script that decides how the job ends: returns, throws, hangs, dies, ignores the
  * stop. A stop ends a job at once as `stopped`, unless its script says otherwise by staying on (`ignoresStop`).
  */
 export class SimulatedCarrier implements Carrier {
-  readonly #scripts: Readonly<Record<string, Script>>;
-  readonly #ignoresStop: ReadonlySet<string>;
+  readonly #options: SimulatedCarrierOptions;
   /** Every job that was started, in order. */
   readonly started: Job[] = [];
   running = 0;
   /** Highest number of jobs at once. */
   peak = 0;
 
-  constructor(scripts: Readonly<Record<string, Script>>, ignoresStop: readonly string[] = []) {
-    this.#scripts = scripts;
-    this.#ignoresStop = new Set(ignoresStop);
+  constructor(options: SimulatedCarrierOptions) {
+    this.#options = options;
   }
 
   start(job: Job, listener: JobListener): RunningJob {
@@ -50,6 +59,7 @@ export class SimulatedCarrier implements Carrier {
     gate.promise.catch(() => {});
     let over = false;
     let stopped: StopReason | undefined;
+    const { clock, ignoresStop, scripts, unkillable } = this.#options;
     const end = (how: JobEnd) => {
       if (over) return;
       over = true;
@@ -69,8 +79,9 @@ export class SimulatedCarrier implements Carrier {
       },
     };
     queueMicrotask(() => {
+      if (over) return;
       listener.begun();
-      const script = this.#scripts[job.type] ?? (() => returned(null));
+      const script = scripts[job.type] ?? (() => returned(null));
       Promise.resolve()
         .then(() => script(play))
         .then(end, (cause) => end(threw(cause)));
@@ -79,12 +90,15 @@ export class SimulatedCarrier implements Carrier {
       openGate: () => gate.resolve(),
       refuseGate: (why) => gate.reject(new TaskError('GATE_REFUSED', why)),
       stop: (reason, graceMs) => {
+        const deaf = unkillable?.includes(job.type) || ignoresStop?.includes(job.type);
         if (stopped === undefined) {
           stopped = reason;
           signal.resolve(reason);
-          if (!this.#ignoresStop.has(job.type)) queueMicrotask(() => end({ how: 'stopped' }));
+          if (!deaf) queueMicrotask(() => end({ how: 'stopped' }));
         }
-        if (graceMs === 0) queueMicrotask(() => end({ how: 'killed' }));
+        if (unkillable?.includes(job.type)) return;
+        if (graceMs > 0) clock.timer(graceMs, () => end({ how: 'killed' }));
+        else queueMicrotask(() => end({ how: 'killed' }));
       },
       ended: ended.promise,
     };

@@ -69,6 +69,7 @@ export class Attempts {
   readonly #had = new Set<string>();
   readonly #carryOut: (held: Held, effects: readonly AttemptEffect[]) => void;
   #slots: SlotCount | undefined;
+  #fraction: number;
 
   constructor(
     ctx: WorkerContext,
@@ -76,6 +77,7 @@ export class Attempts {
   ) {
     this.#ctx = ctx;
     this.#carryOut = carryOut;
+    this.#fraction = ctx.ports.random.fraction();
   }
 
   /** Whether this process or the records on disk have had the attempt. */
@@ -152,10 +154,15 @@ export class Attempts {
     };
   }
 
-  /** A third of the lease after that, varied so that a fleet does not renew in step. */
+  /** A third of the lease after that, varied: by the same share for all of a round, so that they stay together. */
   nextRenewal(leaseMs: number, sentAt: number): number {
     const third = Math.max(leaseMs * workerDefaults.renewShare, workerDefaults.renewGapMs);
-    return sentAt + jittered(third, workerDefaults.renewJitter, this.#ctx.ports.random.fraction());
+    return sentAt + jittered(third, workerDefaults.renewJitter, this.#fraction);
+  }
+
+  /** A new round of renewals: a fleet must not renew in step. */
+  varyRenewals(): void {
+    this.#fraction = this.#ctx.ports.random.fraction();
   }
 
   #add(held: Held): Held {

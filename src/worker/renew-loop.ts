@@ -72,6 +72,7 @@ export class RenewLoop {
 
   async #renew(due: readonly Held[]): Promise<void> {
     const now = this.#ctx.ports.clock.now();
+    this.#attempts.varyRenewals();
     for (const held of due) {
       held.renewSentAt = now;
       held.renewAt = this.#attempts.nextRenewal(held.leaseMs, now);

@@ -61,7 +61,8 @@ export async function rig(options: RigOptions): Promise<Rig> {
     onLost: (why) => worker?.spoolLost(why),
   });
   if (!opened.ok) throw opened.error;
-  const carrier = new SimulatedCarrier(options.scripts, options.ignoresStop);
+  const { scripts, ignoresStop } = options;
+  const carrier = new SimulatedCarrier({ scripts, ignoresStop, clock });
   const transport = new InterlockTransport({
     serviceUrl: options.url,
     key: constantKey(options.key ?? 'il_rig'),

@@ -1,0 +1,201 @@
+import { expect } from 'vitest';
+import { returned, type Script, SimulatedCarrier } from '../../sim/carrier.ts';
+import type { CollectingLog } from '../../sim/log.ts';
+import { SimulatedMachine, type SimulatedProcess } from '../../sim/machine.ts';
+import { SimulatedTransport } from '../../sim/transport.ts';
+import { type Report, terminalOps } from '../../src/contract/index.ts';
+import { openSpool, type Spool } from '../../src/worker/spool.ts';
+import {
+  type ServedHandler,
+  Worker,
+  type WorkerEnd,
+  type WorkerSettings,
+} from '../../src/worker/worker.ts';
+
+const FOLDER = '/state/spool';
+const REPORTS = `${FOLDER}/reports/`;
+
+export interface SimOptions extends Partial<WorkerSettings> {
+  readonly scripts?: Record<string, Script>;
+  readonly handlers?: ServedHandler[];
+  readonly ignoresStop?: string[];
+  readonly unkillable?: string[];
+}
+
+/**
+ * One machine, one control plane and one worker after the other in simulated time: a minute takes milliseconds. At the end
+ * `check` looks whether any rule of the wire was broken, any lease lapsed, or any report went out before it was durable.
+ */
+export class SimWorld {
+  readonly machine = new SimulatedMachine();
+  readonly transport = new SimulatedTransport(this.machine.clock);
+  worker!: Worker;
+  carrier!: SimulatedCarrier;
+  spool!: Spool;
+  process!: SimulatedProcess;
+  /** Of all sessions. */
+  readonly logs: CollectingLog[] = [];
+  /** Reports that were sent before they were durable. */
+  readonly tooEarly: string[] = [];
+  /** The disk refuses on purpose: reports go out directly. */
+  diskRefuses = false;
+  end: WorkerEnd | undefined;
+  #sessions = 0;
+
+  constructor() {
+    this.transport.onSend = (report) => this.#sent(report);
+  }
+
+  get clock() {
+    return this.machine.clock;
+  }
+
+  get log(): CollectingLog {
+    return this.process.log;
+  }
+
+  get now(): number {
+    return this.clock.now();
+  }
+
+  /** A process with a worker, not started yet. */
+  async make(options: SimOptions = {}): Promise<Worker> {
+    this.process = this.machine.start();
+    this.logs.push(this.process.log);
+    const workerId = options.workerId ?? 'sim';
+    const sessionId = `ses_${++this.#sessions}`;
+    let worker: Worker | undefined;
+    const opened = await openSpool({
+      ...this.process,
+      folder: FOLDER,
+      workerId,
+      sessionId,
+      serviceUrl: 'http://sim.invalid',
+      onTrouble: (why) => worker?.spoolTrouble(why),
+      onLost: (why) => worker?.spoolLost(why),
+    });
+    if (!opened.ok) throw opened.error;
+    this.spool = opened.spool;
+    const { scripts = {}, ignoresStop, unkillable } = options;
+    this.carrier = new SimulatedCarrier({ scripts, ignoresStop, unkillable, clock: this.clock });
+    worker = new Worker(
+      { ...this.process, transport: this.transport, carrier: this.carrier, spool: opened.spool },
+      {
+        workerId,
+        sessionId,
+        pools: ['default'],
+        maxConcurrent: 2,
+        handlers: [handler('demo/hello')],
+        drainTimeoutMs: 600_000,
+        stopGraceMs: 10_000,
+        pollMaxMs: 15_000,
+        versions: { agent: 'test' },
+        ...options,
+      },
+    );
+    this.worker = worker;
+    void worker.ended.then((end) => {
+      this.end = end;
+    });
+    return worker;
+  }
+
+  /** Makes and starts one; its start is over. */
+  async start(options: SimOptions = {}): Promise<void> {
+    const worker = await this.make(options);
+    await this.clock.time.until(worker.start(), 60_000);
+  }
+
+  /** A handler that takes so long, then returns; its stop is obeyed at once. */
+  works(ms: number, result: unknown = 'done'): Script {
+    return async () => {
+      await this.clock.sleep(ms);
+      return returned(result);
+    };
+  }
+
+  /** kill -9. The spool stays. */
+  kill(): void {
+    this.process.kill();
+  }
+
+  advance(ms: number): Promise<void> {
+    return this.clock.advance(ms);
+  }
+
+  /** Moves on until it is so, at most `limitMs`. */
+  async until(look: () => unknown, limitMs = 60_000, what = look.toString()): Promise<void> {
+    const { time } = this.clock;
+    const last = time.nowMs + limitMs;
+    await time.settle();
+    while (!look()) {
+      const next = time.nextMs;
+      if (next === undefined || next > last)
+        throw new Error(`Not within ${limitMs} ms: ${what}\n${this.story()}`);
+      await time.step();
+    }
+  }
+
+  /** Until the worker has ended. */
+  async ended(limitMs = 700_000): Promise<WorkerEnd> {
+    return this.clock.time.until(this.worker.ended, limitMs);
+  }
+
+  /** Files in a folder of the spool, as shown. */
+  files(folder: 'reports' | 'running' | 'stale' | 'refused'): string[] {
+    return Object.entries(this.machine.disk.platter.tree())
+      .filter(([path]) => path.startsWith(`${FOLDER}/${folder}/`))
+      .map(([, text]) => text);
+  }
+
+  /** Nothing was done that may never be done. */
+  check({ lapses = false } = {}): void {
+    expect(this.transport.watch.violations).toEqual([]);
+    expect(this.logs.flatMap((log) => log.of('bug'))).toEqual([]);
+    if (!this.diskRefuses) expect(this.tooEarly).toEqual([]);
+    if (lapses) return;
+    for (const { attempt, lapsedMs } of this.transport.attempts.values())
+      expect(lapsedMs, `lapse of ${attempt.attemptId}`).toBeLessThanOrEqual(0);
+  }
+
+  /** Calls and reports, for a message. */
+  story(): string {
+    return this.transport.calls
+      .slice(-60)
+      .map(({ kind, at, answer, request }) => {
+        const ops = [request]
+          .flat()
+          .map((one) => (one as Report | undefined)?.op)
+          .filter(Boolean);
+        return `${Math.round(at)} ${kind} ${ops.join(',')} → ${answer?.kind ?? '…'}`;
+      })
+      .join('\n');
+  }
+
+  /** A terminal report must be in a file whose name the folder's fsync has covered. */
+  #sent(report: Report): void {
+    if (!terminalOps.has(report.op) || report.op === 'release') return;
+    const { platter, trace } = this.machine.disk;
+    for (const name of platter.names(REPORTS.slice(0, -1))) {
+      const content = platter.get(`${REPORTS}${name}`);
+      if (!content || !Buffer.from(content.durable).includes(report.attemptId)) continue;
+      const placed = trace.lastIndexOf(`rename ${REPORTS}${name}`);
+      if (placed >= 0 && trace.indexOf(`syncFolder ${REPORTS.slice(0, -1)}`, placed) > placed)
+        return;
+    }
+    this.tooEarly.push(`${report.op} of ${report.attemptId} at ${this.now}`);
+  }
+}
+
+/** `handler('demo/hello', 'pure')` */
+export function handler(
+  type: string,
+  effectSafety: ServedHandler['effectSafety'] = 'pure',
+  more: Partial<ServedHandler> = {},
+): ServedHandler {
+  return { type, schemaVersion: 1, effectSafety, effectGate: 'start', ...more };
+}
+
+export function gaps(times: readonly number[]): number[] {
+  return times.slice(1).map((at, i) => at - (times[i] ?? 0));
+}
