@@ -23,7 +23,10 @@ export async function guarded(
 ): Promise<number> {
   try {
     refuseSecretFlags(argv);
-    return exitCode(await work());
+    const exit = await work();
+    await io.out.flush();
+    if (io.out.fault) throw io.out.fault;
+    return exitCode(exit);
   } catch (error) {
     const failure = toFailure(error);
     const debug = argv.includes('--debug') || io.env.INTERLOCK_LOG_LEVEL === 'debug';

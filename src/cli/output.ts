@@ -1,5 +1,14 @@
 import type { Writable } from 'node:stream';
 
+/** A pipe without a reader, a terminal that was closed, a stream that has ended. */
+const LEFT = new Set([
+  'EPIPE',
+  'EIO',
+  'ECONNRESET',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_PREMATURE_CLOSE',
+]);
+
 /**
  * Where a command writes. A reader that goes away (`| head`, a pager that was quit) is no fault: writing ends, the
  * command is told by `closed`, and nothing is printed about it. `write` waits for the reader, so that a long answer
@@ -10,6 +19,8 @@ export interface Output {
   line(text?: string): Promise<void>;
   /** Nobody reads any more. */
   readonly closed: boolean;
+  /** Why it could not be written, where that is not a reader who left: a full disk. */
+  readonly fault: Error | undefined;
   /** Aborts when nobody reads any more. */
   readonly gone: AbortSignal;
   /** All that was written has been taken, or nobody takes it. */
@@ -18,7 +29,12 @@ export interface Output {
 
 export function outputTo(stream: Writable): Output {
   const gone = new AbortController();
-  stream.on('error', () => gone.abort());
+  let fault: Error | undefined;
+  const failed = (error: NodeJS.ErrnoException) => {
+    if (!LEFT.has(error.code ?? '')) fault ??= error;
+    gone.abort();
+  };
+  stream.on('error', failed);
   stream.on('close', () => gone.abort());
   const write = (text: string) =>
     new Promise<void>((resolve) => {
@@ -29,7 +45,7 @@ export function outputTo(stream: Writable): Output {
       };
       gone.signal.addEventListener('abort', done, { once: true });
       stream.write(text, (error) => {
-        if (error) gone.abort();
+        if (error) failed(error);
         done();
       });
     });
@@ -38,6 +54,9 @@ export function outputTo(stream: Writable): Output {
     line: (text = '') => write(`${text}\n`),
     get closed() {
       return gone.signal.aborted;
+    },
+    get fault() {
+      return fault;
     },
     gone: gone.signal,
     flush: () => write(''),

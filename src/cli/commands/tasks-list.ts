@@ -80,6 +80,7 @@ export const tasksList = defineCommand({
       shown += page.tasks.length;
       if (page.tasks.length === 0) cursor = undefined;
     } while (cursor !== undefined && shown < wanted && !io.out.closed);
+    if (io.out.closed) return 'ok';
     if (json) await io.out.write(`]${cursor ? `,"cursor":${JSON.stringify(cursor)}` : ''}}\n`);
     else if (shown === 0) await io.err.line('No task fits.');
     else if (cursor)
