@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { TaskError } from '../contract/errors.ts';
-import { limits } from '../contract/limits.ts';
+import { CONTRACT_HEADER, CONTRACT_VERSION, limits } from '../contract/limits.ts';
 import { makeProblem } from '../contract/problems.ts';
 import { controlPlaneDefaults, serverDefaults } from '../core/defaults.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -146,7 +146,10 @@ function unreadable(why: string): Response {
     JSON.stringify(makeProblem('INVALID_REQUEST', `The request cannot be read: ${why}.`)),
     {
       status: 400,
-      headers: { 'Content-Type': 'application/problem+json' },
+      headers: {
+        'Content-Type': 'application/problem+json',
+        [CONTRACT_HEADER]: String(CONTRACT_VERSION),
+      },
     },
   );
 }
@@ -168,7 +171,7 @@ function refuseRaw(socket: Socket, error: NodeJS.ErrnoException): void {
   };
   const body = JSON.stringify(problem);
   socket.end(
-    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `HTTP/1.1 ${status}\r\nConnection: close\r\n${CONTRACT_HEADER}: ${CONTRACT_VERSION}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { isCurrent } from '../core/task.ts';
-import { sweepTask } from '../core/task-sweep.ts';
+import { dueAtMs, sweepTask } from '../core/task-sweep.ts';
 import type { Transaction } from '../ports/store.ts';
 import { keepChange } from './change.ts';
 import type { Services } from './services.ts';
@@ -35,8 +35,10 @@ export class SweepLoop {
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, timing, limits, log } = this.#services;
     let lookedAt = clock.now();
+    let failed = false;
     for (;;) {
-      const waitMs = await this.#untilNext();
+      const waitMs = failed ? timing.sweepEveryMs * FAILED_FACTOR : await this.#untilNext();
+      failed = false;
       if (!(await clock.sleep(waitMs, signal))) return;
       try {
         // The machine or the process stood still for longer than workers wait between renewals: theirs are
@@ -54,6 +56,7 @@ export class SweepLoop {
         await this.#forget();
       } catch (error) {
         if (signal.aborted) return;
+        failed = true;
         log.error('sweep.failed', 'A sweep failed; it is tried again.', { error });
       }
     }
@@ -92,7 +95,7 @@ export class SweepLoop {
           log.warn('sweep.nothing-due', 'A task was marked as due and is not.', {
             taskId: row.task.id,
           });
-          await tx.saveDue(row, undefined);
+          await tx.saveDue(row, dueAtMs(row.task, current?.attempt));
         }
       }
       return Math.max(spots.length, due.length);
@@ -126,6 +129,8 @@ export class SweepLoop {
   }
 }
 
+/** A store that failed is asked again after this many sweeps, so that its log stays readable. */
+const FAILED_FACTOR = 4;
 /** A row that is due now and cannot be ended now is looked at again after this. */
 const SOONEST_MS = 1;
 

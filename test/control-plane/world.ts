@@ -30,24 +30,31 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+export interface WorldOptions extends Partial<Omit<AppOptions, 'clock' | 'random'>> {
+  readonly clock?: SimulatedClock;
+  readonly random?: SimulatedRandom;
+}
+
 /** A control plane without sockets on a clock that only tests move. */
 export class World {
-  readonly clock = new SimulatedClock({ wallMs: Date.UTC(2026, 0, 1) });
-  readonly random = new SimulatedRandom(7);
+  readonly clock: SimulatedClock;
+  readonly random: SimulatedRandom;
   readonly log: LogLine[] = [];
   readonly store: Store;
   app: App;
-  readonly #options: Partial<AppOptions>;
+  readonly #options: WorldOptions;
   readonly #keys = new Map<string, string>();
   #sessions = 0;
 
-  constructor(options: Partial<AppOptions> & { readonly store?: Store } = {}) {
+  constructor(options: WorldOptions = {}) {
+    this.clock = options.clock ?? new SimulatedClock({ wallMs: Date.UTC(2026, 0, 1) });
+    this.random = options.random ?? new SimulatedRandom(7);
     this.store = options.store ?? openMemoryStore({ clock: this.clock, random: this.random });
     this.#options = options;
     this.app = this.#made();
   }
 
-  static async start(options: Partial<AppOptions> = {}): Promise<World> {
+  static async start(options: WorldOptions = {}): Promise<World> {
     const world = new World(options);
     await world.app.start();
     return world;
@@ -57,12 +64,12 @@ export class World {
     const line = (level: string) => (event: string, text: string, fields?: unknown) =>
       void this.log.push({ level, event, text, fields });
     return createApp({
-      store: this.store,
-      clock: this.clock,
-      random: this.random,
       log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
       secret: new Uint8Array(32).fill(7),
       ...this.#options,
+      store: this.store,
+      clock: this.clock,
+      random: this.random,
     });
   }
 
