@@ -104,13 +104,13 @@ async function tryKey(
   }
   const { keyKind } = answer.value;
   if (key.kind !== undefined && key.kind !== keyKind) {
-    const says = `${name} is accepted, but it is a ${keyKind} key and kept as ${key.kind}`;
+    const says = `${name} is accepted, but it is of kind ${keyKind} and kept as ${key.kind}`;
     return {
       check: fail('key', says, `Put it into ${placeFor(keyKind)}, and a ${key.kind} key there.`),
     };
   }
   if (project !== undefined && answer.value.project !== project) {
-    const says = `${name} is a ${keyKind} key of project "${answer.value.project}", and "${project}" is set`;
+    const says = `${name} is of kind ${keyKind} and project "${answer.value.project}", but "${project}" is set`;
     return {
       check: fail('key', says, `Use a key of project "${project}", or leave --project away.`),
     };
