@@ -27,9 +27,9 @@ export class EventStream {
     const controller = this.#controller;
     if (controller === undefined) return false;
     if ((controller.desiredSize ?? 0) <= 0) {
-      // The reader is too slow: it comes back and reads the truth again.
-      this.#ended();
-      controller.error(new Error('The reader of this stream took nothing for too long.'));
+      // The reader is too slow: it gets what is waiting and the end, comes back and reads the truth again. One
+      // that takes not even that is cut off by the socket's own limit on silence.
+      this.close();
       return false;
     }
     controller.enqueue(encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));

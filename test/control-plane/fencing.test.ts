@@ -298,6 +298,19 @@ it('gives leases anew after it stood still, since renewals are still on their wa
   expect((await world.report(attempt, 'renew')).status).toBe(200);
 });
 
+it('goes on sweeping after a store that failed, without flooding the log', async () => {
+  const { task } = await world.running();
+  const { nextTimeMs } = world.store;
+  world.store.nextTimeMs = () => Promise.reject(new Error('disk I/O error'));
+  await world.clock.advance(60_000);
+  const failures = world.log.filter(({ event }) => event === 'sweep.failed').length;
+  expect(failures).toBeGreaterThan(10);
+  expect(failures).toBeLessThanOrEqual(61);
+  world.store.nextTimeMs = nextTimeMs;
+  await world.clock.advance(2_000);
+  expect((await world.task(task.id)).status).toBe('queued');
+});
+
 it('numbers the journal 1, 2, 3 without gaps through every kind of change', async () => {
   const { task, attempt } = await world.running();
   await world.gate(attempt);
