@@ -1,35 +1,19 @@
 /** Real work: the digest of a tree of more than 10,000 files, cancelled, and killed half way. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from './processes.ts';
-import { digestByOthers, makeTree } from './tree.ts';
+import { digestByOthers, makeTree, progressed } from './tree.ts';
 import { PACKAGE_HANDLERS, World } from './world.ts';
 
 let folder: string;
 let total: number;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'interlock-tree-'));
-  mkdirSync(folder, { recursive: true });
   total = makeTree(folder, 10_500);
 }, 120_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Resolves when the control plane knows that the task has come so far. */
-async function progressed(world: World, taskId: string, percent: number): Promise<number> {
-  return until(
-    async () => {
-      const { body } = await world.call('GET', `/tasks/${taskId}`);
-      if (body.status !== 'queued' && body.status !== 'running') {
-        throw new Error(`The task is ${body.status} before it was seen at ${percent} %`);
-      }
-      return (body.progress?.percent ?? 0) >= percent && body.progress.percent;
-    },
-    `progress of ${percent} %`,
-    120_000,
-  );
-}
 
 it('ends within a moment when it is cancelled at 30 %', async () => {
   await using world = new World();

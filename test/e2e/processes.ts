@@ -17,6 +17,8 @@ export interface SpawnOptions {
   /** Leads a process group (and session) of its own, as a shell's job does [false]. */
   readonly group?: boolean;
   readonly input?: string;
+  /** It runs the program that is meant (as strace does): signals go to that, and it ends with it [false]. */
+  readonly wrapper?: boolean;
 }
 
 /** How a process ended. */
@@ -28,12 +30,15 @@ export interface End {
 /** All processes of one test. */
 export class Processes {
   readonly marker = `e2e-${randomBytes(8).toString('hex')}`;
+  readonly #home: string;
   readonly #started: Proc[] = [];
   readonly #onExit = () => {
     for (const one of this.#started) one.kill('SIGKILL');
   };
 
-  constructor() {
+  /** @param home in place of the user's: nothing of a test goes there */
+  constructor(home: string) {
+    this.#home = home;
     // The test runner itself may be ended.
     process.on('exit', this.#onExit);
   }
@@ -41,16 +46,17 @@ export class Processes {
   /** `bin/interlock` and `bin/interlock-worker` by their names, any other program by its path. */
   start(program: string, args: readonly string[], options: SpawnOptions = {}): Proc {
     const file = program.startsWith('interlock') ? join(ROOT, 'bin', program) : program;
-    const { PATH = '', HOME = '', LANG = 'C.UTF-8' } = process.env;
+    const { PATH = '', LANG = 'C.UTF-8' } = process.env;
     const child = spawn(file, args, {
       cwd: options.cwd ?? ROOT,
-      env: { PATH, HOME, LANG, ...options.env, [MARKER]: this.marker },
+      env: { PATH, HOME: this.#home, LANG, ...options.env, [MARKER]: this.marker },
       detached: options.group === true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     child.stdin.on('error', () => {});
     child.stdin.end(options.input ?? '');
-    const proc = new Proc(child, `${program} ${args.slice(0, 2).join(' ')}`);
+    const name = `${program} ${args.slice(0, 2).join(' ')}`;
+    const proc = new Proc(child, name, options.wrapper === true);
     this.#started.push(proc);
     return proc;
   }
@@ -95,11 +101,13 @@ export class Proc {
   err = '';
   readonly #child: ChildProcess;
   readonly #name: string;
+  readonly #wrapper: boolean;
   readonly #waiting = new Set<() => void>();
 
-  constructor(child: ChildProcess, name: string) {
+  constructor(child: ChildProcess, name: string, wrapper: boolean) {
     this.#child = child;
     this.#name = name;
+    this.#wrapper = wrapper;
     if (child.pid === undefined) throw new Error(`${name} could not be started`);
     this.pid = child.pid;
     const changed = () => {
@@ -127,7 +135,10 @@ export class Proc {
 
   /** To this process alone. To one that has ended it does nothing. */
   kill(signal: NodeJS.Signals): void {
-    if (this.running) this.#child.kill(signal);
+    if (!this.running) return;
+    const inner = this.#wrapper ? childrenOf(this.pid) : [];
+    if (inner.length === 0) this.#child.kill(signal);
+    for (const pid of inner) process.kill(pid, signal);
   }
 
   /** To its whole process group, as a terminal does on Ctrl-C. Needs `group`. */

@@ -2,7 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, linkSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { ROOT } from './processes.ts';
+import { ROOT, until } from './processes.ts';
+import type { World } from './world.ts';
 
 const AWKWARD = ['a b', "it's", 'ü', '-n', '*', 'line\nbreak', 'back\\slash', '日本', '%s'];
 
@@ -11,9 +12,11 @@ export function makeTree(folder: string, count: number): number {
   const modules = join(ROOT, 'node_modules');
   let made = 0;
   for (const entry of readdirSync(modules, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
     const from = join(entry.parentPath, entry.name);
-    const to = join(folder, 'node_modules', relative(modules, from));
+    const path = relative(modules, from);
+    // Caches of tools change while this runs.
+    if (!entry.isFile() || path.startsWith('.')) continue;
+    const to = join(folder, 'node_modules', path);
     mkdirSync(dirname(to), { recursive: true });
     try {
       // It is only read; the second name is gone with the folder.
@@ -38,4 +41,19 @@ export function digestByOthers(folder: string): string {
     "find . -type f -printf '%P\\0' | LC_ALL=C sort -z | xargs -0r sha256sum -- | sha256sum";
   const out = execFileSync('sh', ['-c', pipeline], { cwd: folder, encoding: 'utf8' });
   return out.slice(0, 64);
+}
+
+/** Resolves when the control plane knows that the task has come so far. */
+export async function progressed(world: World, taskId: string, percent: number): Promise<number> {
+  return until(
+    async () => {
+      const { body } = await world.call('GET', `/tasks/${taskId}`);
+      if (body.status !== 'queued' && body.status !== 'running') {
+        throw new Error(`The task is ${body.status} before it was seen at ${percent} %`);
+      }
+      return (body.progress?.percent ?? 0) >= percent && body.progress.percent;
+    },
+    `progress of ${percent} %`,
+    120_000,
+  );
 }

@@ -20,6 +20,8 @@ export interface WorkerOptions extends SpawnOptions {
   readonly max?: number;
   /** [the control plane's] */
   readonly url?: string;
+  /** Program and arguments that run it, `strace` for example. */
+  readonly under?: readonly string[];
   /** Further arguments. */
   readonly args?: readonly string[];
 }
@@ -34,7 +36,7 @@ export interface Answer {
 
 export class World implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'interlock-e2e-'));
-  readonly processes = new Processes();
+  readonly processes = new Processes(this.folder);
   url = '';
   plane!: Proc;
   #listen = '127.0.0.1:0';
@@ -74,15 +76,18 @@ export class World implements AsyncDisposable {
   /** Starts a worker; resolves when it has loaded its handlers. */
   async worker(options: WorkerOptions = {}): Promise<Proc> {
     const { id = 'worker', handlers = HANDLERS, max = 1, url = this.url, args = [] } = options;
+    const [program = WORKER, ...before] = [...(options.under ?? []), WORKER];
     const proc = this.processes.start(
-      'interlock-worker',
+      program,
       [
+        ...before,
         ...['--url', url, '--worker-id', id, '--handlers', handlers],
         ...['--spool', this.spool(id), '--max-concurrent', String(max)],
         ...args,
       ],
       {
         ...options,
+        wrapper: options.under !== undefined,
         env: {
           INTERLOCK_WORKER_KEY: this.#keys.get('task-worker') ?? 'il_of_a_test',
           ...options.env,
@@ -241,6 +246,8 @@ export class World implements AsyncDisposable {
     }
   }
 }
+
+const WORKER = join(ROOT, 'bin', 'interlock-worker');
 
 /** Handlers that only these tests need. */
 export const HANDLERS = join(import.meta.dirname, 'handlers');

@@ -1,0 +1,84 @@
+/** What the kernel sees of one report: durable first, then sent. Needs strace (on Linux). */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { until } from './processes.ts';
+import { World } from './world.ts';
+
+/** Seconds, process, call and what it was given. */
+interface Call {
+  readonly at: number;
+  readonly text: string;
+}
+
+it('writes a report to the spool, syncs file and folder, and only then sends its first byte', async () => {
+  execFileSync('strace', ['--version'], { stdio: 'ignore' });
+  await using world = new World();
+  await world.controlPlane('task-producer', 'task-worker');
+  const trace = world.path('trace');
+  // With its threads, which do the work on the disk. What a processor does not know by this name is passed over.
+  const calls = [
+    ...['write', 'pwrite64', 'writev', 'fsync', 'fdatasync', 'sendto', 'sendmsg'],
+    ...['rename', 'renameat', 'renameat2'],
+  ].map((name) => `?${name}`);
+  const under = ['strace', '-f', '-ttt', '-y', '-s', '4096', '-o', trace, '-e', calls.join(',')];
+  const worker = await world.worker({ under });
+  const task = await world.producer.submit('test/echo', 1, 'traced');
+  const done = await world.producer.await(task, { timeoutMs: 60_000 });
+  expect(done.status).toBe('succeeded');
+  await until(() => world.inSpool('reports').length === 0, 'empty spool');
+  worker.kill('SIGTERM');
+  await worker.ending();
+
+  const seen = read(readFileSync(trace, 'utf8'));
+  const first = (what: string, fits: RegExp, after = 0) => {
+    const found = seen.find(({ at, text }) => at > after && fits.test(text));
+    if (found) return found.at;
+    const all = seen.map(({ text }) => text.slice(0, 200)).join('\n');
+    throw new Error(`The trace has no ${what}:\n${all}`);
+  };
+  const folder = literally(`${world.spool()}/reports`);
+  const report = String.raw`\\"op\\":\\"complete\\"`;
+  const written = first('write', new RegExp(`^p?write\\w*\\(\\d+<${folder}/[^>]+>.*${report}`));
+  const file = first('fsync of it', new RegExp(`^f(data)?sync\\(\\d+<${folder}/[^>]+>\\)`));
+  const named = first('rename', new RegExp(`^rename\\w*\\(.*"${folder}/[^"]+\\.jsonl"`));
+  // Also synced at the start, when it was made: the one after the rename is meant.
+  const kept = first('fsync of the folder', new RegExp(`^fsync\\(\\d+<${folder}>\\)`), named);
+  const onSocket = `^(write|writev|sendto|sendmsg)\\(\\d+<(socket|TCP)`;
+  const sent = first('report on a socket', new RegExp(`${onSocket}.*(${report}|/complete )`));
+  const order = [written, file, named, kept, sent];
+  const ms = order.map((at) => ((at - written) * 1_000).toFixed(2));
+  console.log(`write, fsync, rename, fsync of the folder, send at ${ms.join(', ')} ms`);
+  expect(new Set(order).size).toBe(order.length);
+  expect(order).toEqual([...order].sort((a, b) => a - b));
+});
+
+/**
+ * Calls by their beginning; those that were interrupted in the trace by another thread (`<unfinished …>`) are put
+ * together again. A sync counts at its end: only then is anything durable.
+ */
+function read(trace: string): Call[] {
+  const calls: Call[] = [];
+  const unfinished = new Map<string, Call>();
+  for (const line of trace.split('\n')) {
+    const [, pid = '', seconds, text = ''] = /^(\d+) +(\d+\.\d+) (.*)$/.exec(line) ?? [];
+    if (seconds === undefined) continue;
+    const at = Number(seconds);
+    const rest = /^<\.\.\. \w+ resumed>(.*)$/.exec(text)?.[1];
+    const begun = /^(.*) <unfinished \.\.\.>$/.exec(text)?.[1];
+    if (begun !== undefined) unfinished.set(pid, { at, text: begun });
+    else if (rest === undefined) calls.push({ at, text });
+    else {
+      const call = unfinished.get(pid);
+      if (!call) continue;
+      unfinished.delete(pid);
+      const sync = call.text.startsWith('fsync') || call.text.startsWith('fdatasync');
+      calls.push({ at: sync ? at : call.at, text: call.text + rest });
+    }
+  }
+  return calls.sort((a, b) => a.at - b.at);
+}
+
+function literally(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
