@@ -11,13 +11,16 @@ export interface FolderOwner {
   release(): void;
 }
 
-/** @returns `undefined` where another process (or another part of this one) owns the folder. */
-export function takeFolder(folder: string): FolderOwner | undefined {
+/**
+ * @param waitMs for one who only visits (`keys new`) to go.
+ * @returns `undefined` where another process (or another part of this one) owns the folder.
+ */
+export function takeFolder(folder: string, waitMs: number): FolderOwner | undefined {
   const file = join(folder, LOCK);
   closeSync(openSync(file, 'a', 0o600));
   const lock = new Connection(file);
   try {
-    lock.script('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+    lock.script(`PRAGMA busy_timeout = ${waitMs}; BEGIN EXCLUSIVE`);
   } catch (error) {
     lock.close();
     if (isBusy(error)) return undefined;
