@@ -106,7 +106,7 @@ it('brings up three processes, shows a task done, serves a second terminal, and 
 
   proc.killGroup('SIGINT');
   expect(await proc.ending()).toEqual({ code: 0, signal: null });
-  expect(proc.out).toMatch(/worker.drained[\s\S]+control-plane.stopped[\s\S]+All ended/);
+  expect(proc.out).toMatch(/Drained in order[\s\S]+Stopped in order[\s\S]+All ended/);
   expect([controlPlane, worker, host].some(alive)).toBe(false);
 });
 
@@ -173,7 +173,7 @@ it('stops a handler that does not end at a second Ctrl-C', async () => {
   const { id } = JSON.parse(out);
   await until(async () => /running/.test((await typed('tasks', 'show', id)).out), 'running task');
   proc.killGroup('SIGINT');
-  await proc.says(/drain\.begin/);
+  await proc.says(/Draining: nothing more is claimed, 1 running/);
   // Two within a second are one.
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   expect(proc.running).toBe(true);

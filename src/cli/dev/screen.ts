@@ -1,4 +1,3 @@
-import { textLine } from '../../system/text-line.ts';
 import type { Io } from '../command.ts';
 import { plain, type Style } from '../style.ts';
 
@@ -20,13 +19,22 @@ export function devScreen(io: Io, style: Style): Screen {
     childLine: (child, line) => {
       const record = parse(line);
       if (quiet && record !== undefined && !/^(warn|error)$/.test(String(record.level))) return;
-      const text = record ? textLine(record, style.colour).trimEnd() : plain(line);
-      void io.out.line(`${style.faint(`${child.padEnd(13)} │`)} ${text}`);
+      void io.out.line(
+        `${style.faint(`${child.padEnd(13)} │`)} ${record ? shown(record, style) : plain(line)}`,
+      );
     },
     started: () => {
       quiet = false;
     },
   };
+}
+
+/** Time and sentence; the level where it matters. What stands beside them is for programs: see their own log. */
+function shown({ time, level, msg }: Record<string, unknown>, style: Style): string {
+  const text = plain(String(msg));
+  const word =
+    level === 'error' ? style.bad('ERROR ') : level === 'warn' ? style.warn('WARN ') : '';
+  return `${style.faint(String(time).slice(11, 23))} ${word}${level === 'debug' ? style.faint(text) : text}`;
 }
 
 function parse(line: string): Record<string, unknown> | undefined {

@@ -1,4 +1,5 @@
 import type { LogList, TaskEvent } from '../../contract/index.ts';
+import { durationWords } from '../duration.ts';
 import { plain, type Style } from '../style.ts';
 
 /** One journal entry as a line: `18:31:02.120   3  started         attempt 1 on garage`. */
@@ -30,6 +31,10 @@ function dataWords(data: TaskEvent['data']): string[] {
   const words: string[] = [];
   for (const [name, value] of Object.entries(data)) {
     if (value === undefined || value === null) continue;
+    if (/\wMs$/.test(name) && typeof value === 'number') {
+      words.push(`${spaced(name.slice(0, -2))} ${durationWords(value)}`);
+      continue;
+    }
     if (name === 'error' && typeof value === 'object') {
       const { code, message } = value as { code?: string; message?: string };
       words.push(`${code ?? 'error'}: ${cut(message ?? '')}`);
@@ -48,7 +53,7 @@ function paintKind(kind: string, style: Style): string {
   return text;
 }
 
-/** `waitMs` → `wait ms`. */
+/** `workerId` → `worker id`. */
 function spaced(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

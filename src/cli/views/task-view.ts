@@ -96,7 +96,7 @@ export function outcomeLines(task: TaskView, style: Style): string[] {
     );
   } else if (task.status === 'failed' || task.status === 'expired') {
     lines.push(
-      `${style.faint('next')}   interlock tasks logs ${task.id}; to run it again: interlock tasks retry ${task.id}`,
+      `${style.faint('next')}   interlock tasks logs ${task.id}; to run it again: interlock tasks retry ${task.id} --reason "…"${task.error?.effect === 'begun' ? ' --accept-repeated-effect' : ''}`,
     );
   }
   return lines;
@@ -138,8 +138,9 @@ function undelivered({ undelivered }: TaskView): string {
 
 function errorLines(error: TaskErrorView | undefined, style: Style): string[] {
   if (!error) return [];
-  const effect = error.effect === 'begun' ? ' Its effect had begun.' : '';
-  const lines = ['', `${style.bad(plain(error.code))}  ${plain(error.message, true)}${effect}`];
+  const lines = ['', `${style.bad(plain(error.code))}  ${plain(error.message, true)}`];
+  if (error.effect === 'begun')
+    lines.push(style.warn('The attempt was past its gate: its effect may have taken place.'));
   const details = Object.entries(error.details ?? {});
   if (details.length > 0)
     lines.push(
