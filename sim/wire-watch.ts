@@ -8,7 +8,8 @@ export class WireWatch {
   readonly violations: string[] = [];
   readonly #claims = new Map<string, { text: string; at: number }>();
   readonly #claimsOpen = new Set<SentCall>();
-  #fruitlessAt = Number.NEGATIVE_INFINITY;
+  /** By session. */
+  readonly #fruitlessAt = new Map<string, number>();
   /** Sessions that said or were told something that ends their claims. */
   readonly #closed = new Set<string>();
 
@@ -29,7 +30,7 @@ export class WireWatch {
     if ((answer.value as { drain?: boolean } | null)?.drain) this.#closed.add(session);
     if (call.kind !== 'claim') return;
     const { attempts } = answer.value as { attempts: unknown[] };
-    if (attempts.length === 0) this.#fruitlessAt = call.at;
+    if (attempts.length === 0) this.#fruitlessAt.set(session, call.at);
   }
 
   report(sent: SentReport, offered: OfferedAttempt | undefined): void {
@@ -86,8 +87,8 @@ export class WireWatch {
     }
     this.#claims.set(request.requestId, { text, at: call.at });
     if (this.#closed.has(request.sessionId)) say('although it had to end');
-    if (call.at - this.#fruitlessAt < workerDefaults.claimGapMs - 0.001)
-      say(`${call.at - this.#fruitlessAt} ms after a fruitless one`);
+    const gap = call.at - (this.#fruitlessAt.get(request.sessionId) ?? Number.NEGATIVE_INFINITY);
+    if (gap < workerDefaults.claimGapMs - 0.001) say(`${gap} ms after a fruitless one`);
     if (request.max < 1) say('for no slot');
   }
 }

@@ -3,6 +3,7 @@ import type {
   AttemptIdentity,
   Problem,
   ReportAnswer,
+  ReportOf,
   TerminalReport,
 } from '../contract/index.ts';
 import { typeKey } from '../contract/names.ts';
@@ -136,10 +137,11 @@ export class Attempts {
     return true;
   }
 
-  /** Whose report could not be written yet: the machine is at `ending`. */
-  addEnding(attempt: Named, report: TerminalReport): Held {
+  /** A loss that could not be written yet: the machine is at `ending`. Nobody works on it, so it is not renewed. */
+  addEnding(attempt: Named, report: ReportOf<'lost'>): Held {
     const held = this.addReported(attempt, report, undefined);
-    held.state = { ...held.state, phase: 'ending', begun: report.op === 'lost' && report.begun };
+    held.state = { ...held.state, phase: 'ending', begun: report.begun };
+    held.renewAt = Number.POSITIVE_INFINITY;
     return held;
   }
 

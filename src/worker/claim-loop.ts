@@ -12,7 +12,7 @@ import type { Answer } from '../ports/transport.ts';
 import type { Attempts } from './attempts.ts';
 import { Claimed } from './claimed.ts';
 import type { WorkerContext } from './context.ts';
-import { pauseMs, refusesKey } from './refusals.ts';
+import { keyRetry, pauseMs, refusesKey } from './refusals.ts';
 import type { ReportLoop } from './report-loop.ts';
 
 export class ClaimLoop {
@@ -139,13 +139,10 @@ export class ClaimLoop {
     const { clock, log } = this.#ctx.ports;
     this.#failures++;
     const keyRefused = answer.kind === 'refused' && refusesKey(answer);
-    const maxMs = keyRefused ? workerDefaults.refusedKeyRetryMaxMs : this.#longestPollMs();
-    const pause = pauseMs(
-      { ...workerDefaults.retry, maxMs },
-      this.#failures,
-      this.#fraction,
-      answer.retryAfterMs,
-    );
+    const backoff = keyRefused
+      ? keyRetry
+      : { ...workerDefaults.retry, maxMs: this.#longestPollMs() };
+    const pause = pauseMs(backoff, this.#failures, this.#fraction, answer.retryAfterMs);
     this.#retryAt = clock.now() + pause;
     const level = this.#failures === 1 ? 'warn' : 'debug';
     if (answer.kind === 'no-answer') {

@@ -67,6 +67,8 @@ export class WorkerContext {
   drainUntil: number | undefined;
   /** Set once: the loops end. */
   stopped = false;
+  /** Another process has our spool: nothing may be written there any more. */
+  spoolGone = false;
   /** Learnt from the answer to a presence; a refused report is judged by it. */
   project: string | undefined;
   limits: { batch: number; batchBytes: number } = {

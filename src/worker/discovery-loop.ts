@@ -2,9 +2,8 @@
  * Learns what the control plane can and what its limits are: at the start until it answers, and again, with backoff,
  * while a report waits for an op that it did not know. Woken by such a report. Ends when told to.
  */
-import { workerDefaults } from '../core/defaults.ts';
 import type { WorkerContext } from './context.ts';
-import { pauseMs } from './refusals.ts';
+import { keyRetry, pauseMs } from './refusals.ts';
 import type { ReportLoop } from './report-loop.ts';
 
 export class DiscoveryLoop {
@@ -28,7 +27,6 @@ export class DiscoveryLoop {
 
   async #run(): Promise<void> {
     const { clock, random, transport } = this.#ctx.ports;
-    const backoff = { ...workerDefaults.retry, maxMs: workerDefaults.refusedKeyRetryMaxMs };
     let asked = 0;
     let notBefore = Number.NEGATIVE_INFINITY;
     while (!this.#ctx.stopped) {
@@ -41,7 +39,7 @@ export class DiscoveryLoop {
       }
       const info = await transport.discover();
       const wait = info.kind === 'ok' ? undefined : info.retryAfterMs;
-      notBefore = clock.now() + pauseMs(backoff, ++asked, random.fraction(), wait);
+      notBefore = clock.now() + pauseMs(keyRetry, ++asked, random.fraction(), wait);
       if (info.kind === 'ok' && !this.#ctx.stopped) this.#ctx.learn(info.value);
     }
   }

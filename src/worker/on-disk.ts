@@ -23,6 +23,7 @@ export class OnDisk {
   async carryOut(held: Held, effects: readonly AttemptEffect[]): Promise<void> {
     const { spool } = this.#ctx.ports;
     for (const effect of effects) {
+      if (this.#ctx.spoolGone) return;
       switch (effect.do) {
         case 'mark-begun':
           await this.#tolerate(held, 'mark the running record', () =>

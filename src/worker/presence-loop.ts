@@ -17,7 +17,7 @@ import { workerDefaults } from '../core/defaults.ts';
 import type { Answer } from '../ports/transport.ts';
 import type { Attempts } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
-import { pauseMs, refusesKey } from './refusals.ts';
+import { keyRetry, pauseMs, refusesKey } from './refusals.ts';
 
 export class PresenceLoop {
   readonly #ctx: WorkerContext;
@@ -115,10 +115,9 @@ export class PresenceLoop {
     }
     this.#failures++;
     const key = answer.kind === 'refused' && refusesKey(answer);
-    const backoff = {
-      ...workerDefaults.retry,
-      maxMs: key ? workerDefaults.refusedKeyRetryMaxMs : workerDefaults.presentEveryMs,
-    };
+    const backoff = key
+      ? keyRetry
+      : { ...workerDefaults.retry, maxMs: workerDefaults.presentEveryMs };
     const pause = pauseMs(backoff, this.#failures, random.fraction(), answer.retryAfterMs);
     this.#notBefore = clock.now() + pause;
     this.#dueAt = this.#notBefore;

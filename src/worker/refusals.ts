@@ -1,5 +1,6 @@
 import type { Problem } from '../contract/index.ts';
 import { type Backoff, backoffMs } from '../core/backoff.ts';
+import { workerDefaults } from '../core/defaults.ts';
 
 /** What the refusal of a call means where its own code does not say it. */
 
@@ -16,6 +17,12 @@ export function refusesKey(
   const ours = project !== undefined && problem.project === project;
   return !(ours && problem.code === 'NOT_FOUND' && problem.kind === 'attempt');
 }
+
+/** After such a refusal: at most 60 s apart, chance included. */
+export const keyRetry: Backoff = {
+  ...workerDefaults.retry,
+  maxMs: workerDefaults.refusedKeyRetryMaxMs / (1 + workerDefaults.retry.jitter),
+};
 
 /** Busy or broken for now: asked again later. */
 export function isBusy(status: number): boolean {

@@ -8,7 +8,7 @@ import { type Decision, decideAnswer } from '../core/report-answer.ts';
 import { type Attempts, type Held, reportOf } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
 import { PendingReport } from './pending-report.ts';
-import { pauseMs } from './refusals.ts';
+import { keyRetry, pauseMs } from './refusals.ts';
 import { ReportLine } from './report-line.ts';
 import { type ReportResult, sendReports } from './send-reports.ts';
 import { tellAnswer } from './tell-answer.ts';
@@ -244,9 +244,7 @@ export class ReportLoop {
 
   #pauseOf(pending: PendingReport, result: ReportResult, slowly: boolean): void {
     const { clock, random } = this.#ctx.ports;
-    const backoff = slowly
-      ? { ...workerDefaults.retry, maxMs: workerDefaults.refusedKeyRetryMaxMs }
-      : workerDefaults.retry;
+    const backoff = slowly ? keyRetry : workerDefaults.retry;
     const asked = result.kind === 'ok' ? undefined : result.retryAfterMs;
     pending.notBefore = clock.now() + pauseMs(backoff, ++pending.tries, random.fraction(), asked);
   }

@@ -152,6 +152,7 @@ export class Worker {
 
   /** Another process has taken the spool: nothing more may be claimed, written or sent. */
   spoolLost(detail: string): void {
+    this.#ctx.spoolGone = true;
     if (this.#closed) return;
     this.#ctx.ports.log.error(
       'spool.lost',

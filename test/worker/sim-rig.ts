@@ -11,6 +11,7 @@ import {
   type WorkerEnd,
   type WorkerSettings,
 } from '../../src/worker/worker.ts';
+import { type Mortal, mortal } from './mortal.ts';
 
 const FOLDER = '/state/spool';
 const REPORTS = `${FOLDER}/reports/`;
@@ -41,6 +42,7 @@ export class SimWorld {
   diskRefuses = false;
   end: WorkerEnd | undefined;
   #sessions = 0;
+  #life: Mortal | undefined;
 
   constructor() {
     this.transport.onSend = (report) => this.#sent(report);
@@ -62,11 +64,13 @@ export class SimWorld {
   async make(options: SimOptions = {}): Promise<Worker> {
     this.process = this.machine.start();
     this.logs.push(this.process.log);
+    this.#life = mortal(this.clock, this.transport);
+    const ports = { ...this.process, clock: this.#life.clock };
     const workerId = options.workerId ?? 'sim';
     const sessionId = `ses_${++this.#sessions}`;
     let worker: Worker | undefined;
     const opened = await openSpool({
-      ...this.process,
+      ...ports,
       folder: FOLDER,
       workerId,
       sessionId,
@@ -79,7 +83,7 @@ export class SimWorld {
     const { scripts = {}, ignoresStop, unkillable } = options;
     this.carrier = new SimulatedCarrier({ scripts, ignoresStop, unkillable, clock: this.clock });
     worker = new Worker(
-      { ...this.process, transport: this.transport, carrier: this.carrier, spool: opened.spool },
+      { ...ports, transport: this.#life.transport, carrier: this.carrier, spool: opened.spool },
       {
         workerId,
         sessionId,
@@ -116,6 +120,7 @@ export class SimWorld {
 
   /** kill -9. The spool stays. */
   kill(): void {
+    this.#life?.kill();
     this.process.kill();
   }
 

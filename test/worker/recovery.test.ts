@@ -1,0 +1,175 @@
+import { expect, it } from 'vitest';
+import { noAnswer, ok, refused, type Said } from '../../sim/transport.ts';
+import type { ClaimRequest, PresenceRequest } from '../../src/contract/index.ts';
+import { handler, SimWorld } from './sim-rig.ts';
+
+/** A worker that was killed while one handler ran, one report waited for its answer, and one attempt for its gate. */
+async function killed() {
+  const world = new SimWorld();
+  const { transport } = world;
+  const done = transport.offer({ type: 'demo/hello' });
+  const running = transport.offer({ type: 'x/y' });
+  const waiting = transport.offer({ type: 'e/f', effectSafety: 'non-idempotent' });
+  const handlers = [handler('demo/hello'), handler('x/y'), handler('e/f', 'non-idempotent')];
+  const unanswered = transport.onReport('complete', () => noAnswer('cut'));
+  const shut = transport.onReport('start', () => refused(503, 'UNAVAILABLE'));
+  const options = {
+    maxConcurrent: 3,
+    handlers,
+    scripts: { 'demo/hello': world.works(100, 'kept'), 'x/y': world.works(60_000) },
+  };
+  await world.start(options);
+  await world.until(
+    () => transport.sent('complete').length >= 2 && transport.sent('start').length > 0,
+  );
+  unanswered();
+  shut();
+  world.kill();
+  const before = transport.calls.length;
+  return { world, transport, done, running, waiting, options, before };
+}
+
+it('tells what was lost before it claims, sends reports as they are, and runs nothing again', async () => {
+  const { world, transport, done, running, waiting, options } = await killed();
+  const body = JSON.stringify(transport.sent('complete')[0]?.report);
+  await world.start(options);
+  await world.until(() => done.ended && running.ended && waiting.ended);
+  expect(running.ended).toMatchObject({ op: 'lost', reason: 'worker-restarted', begun: true });
+  expect(waiting.ended).toMatchObject({ op: 'lost', reason: 'worker-restarted', begun: false });
+  expect(JSON.stringify(transport.sent('complete').at(-1)?.report)).toBe(body);
+  await world.until(() => claimOf(world, 'ses_2'));
+  const claim = claimOf(world, 'ses_2');
+  expect(transport.sent('lost').length).toBe(2);
+  for (const lost of transport.sent('lost')) expect(lost.at).toBeLessThanOrEqual(claim?.at ?? 0);
+  await world.until(() => transport.of('claim').length > 2);
+  await world.advance(10_000);
+  expect(world.carrier.started).toEqual([]);
+  expect(world.files('reports')).toEqual([]);
+  expect(world.files('running')).toEqual([]);
+  world.check({ lapses: true });
+});
+
+it('names the sessions before it in its hello and its claims', async () => {
+  const { world, transport, options } = await killed();
+  await world.start(options);
+  await world.until(() => claimOf(world, 'ses_2'));
+  expect(claimOf(world, 'ses_2')?.request).toMatchObject({ earlierSessions: ['ses_1'] });
+  const hello = transport
+    .of('present')
+    .find(({ request }) => (request as PresenceRequest).sessionId === 'ses_2');
+  expect(hello?.request).toMatchObject({ earlierSessions: ['ses_1'] });
+});
+
+it('sends nothing before the handlers of its earlier session are seen gone', async () => {
+  const { world, transport, options, running, before } = await killed();
+  await world.make({ ...options, endOldHosts: () => world.clock.sleep(7_000).then(() => {}) });
+  const started = world.worker.start();
+  await world.advance(6_900);
+  expect(transport.calls.length).toBe(before);
+  await world.clock.time.until(started);
+  await world.until(() => running.ended);
+  expect(running.ended?.op).toBe('lost');
+});
+
+it('never runs an attempt that its records know, whatever an answer brings', async () => {
+  const { world, transport, options, done, running, waiting } = await killed();
+  transport.onCall(
+    'claim',
+    (_, byDefault) => {
+      const said = byDefault() as { kind: 'ok'; value: object };
+      const attempts = [done, running, waiting].map(({ attempt }) => attempt);
+      return ok({ ...said.value, attempts }) as Said<unknown>;
+    },
+    2,
+  );
+  await world.start(options);
+  await world.until(() => done.ended && running.ended && waiting.ended);
+  await world.advance(5_000);
+  expect(world.carrier.started).toEqual([]);
+  world.check({ lapses: true });
+});
+
+it('does not renew what is lost, but asks for what it has still to report', async () => {
+  const { world, transport, options, done, running } = await killed();
+  transport.onReport('complete', () => refused(503, 'UNAVAILABLE'), 4);
+  transport.onReport('lost', () => refused(503, 'UNAVAILABLE'), 4);
+  const renewals = () => transport.sent('renew', done.attempt.attemptId).length;
+  const before = renewals();
+  const lostBefore = transport.sent('renew', running.attempt.attemptId).length;
+  await world.start(options);
+  await world.until(() => done.ended && running.ended, 60_000);
+  expect(renewals()).toBeGreaterThan(before + 2);
+  expect(transport.sent('renew', running.attempt.attemptId).length).toBe(lostBefore);
+  world.check({ lapses: true });
+});
+
+it('goes on where nobody answers at its start, and recovers', async () => {
+  const { world, transport, options, done, running } = await killed();
+  transport.down = true;
+  await world.start(options);
+  await world.advance(60_000);
+  expect(world.end).toBeUndefined();
+  transport.down = false;
+  await world.until(() => done.ended && running.ended, 45_000);
+  const fresh = transport.offer({ type: 'demo/hello' });
+  await world.until(() => fresh.ended, 20_000);
+  world.check({ lapses: true });
+});
+
+it('claims although nobody answers its losses, once each was tried', async () => {
+  const { world, transport, options } = await killed();
+  transport.onReport('lost', () => noAnswer('not-the-contract'));
+  const fresh = transport.offer({ type: 'demo/hello' });
+  await world.start(options);
+  await world.until(() => fresh.ended, 20_000);
+  expect(transport.sent('lost').length).toBeGreaterThan(0);
+  world.check({ lapses: true });
+});
+
+it('tells a loss directly while the disk refuses it', async () => {
+  const { world, transport, options, running, waiting } = await killed();
+  world.diskRefuses = true;
+  const fault = world.machine.disk.fail({
+    step: ['write', 'append'],
+    code: 'ENOSPC',
+    path: /reports|running/,
+  });
+  await world.start(options);
+  await world.until(() => running.ended && waiting.ended);
+  expect(running.ended).toMatchObject({ op: 'lost', begun: true });
+  fault.clear();
+  const fresh = transport.offer({ type: 'demo/hello' });
+  await world.until(() => fresh.ended, 20_000);
+  await world.advance(1_000);
+  expect(world.files('running')).toEqual([]);
+  world.check({ lapses: true });
+});
+
+it('sends thousands of reports that an outage left without asking for each of them all the time', async () => {
+  const world = new SimWorld();
+  const { transport } = world;
+  const all = Array.from({ length: 600 }, () => transport.offer({ type: 'demo/hello' }));
+  const off = transport.onReport('complete', () =>
+    refused(503, 'UNAVAILABLE', { retryAfterMs: 60_000 }),
+  );
+  await world.start({ maxConcurrent: 100, scripts: { 'demo/hello': world.works(10) } });
+  await world.until(() => transport.sent('complete').length >= 600, 20_000);
+  world.kill();
+  transport.down = true;
+  await world.start({ maxConcurrent: 100 });
+  const renewals = transport.sent('renew').length;
+  await world.advance(300_000);
+  // 600 of them every 15 s at most.
+  expect(transport.sent('renew').length - renewals).toBeLessThan(600 * 24);
+  transport.down = false;
+  off();
+  await world.until(() => all.every(({ ended }) => ended), 60_000);
+  world.check({ lapses: true });
+});
+
+/** The first claim of a session. */
+function claimOf({ transport }: SimWorld, sessionId: string) {
+  return transport
+    .of('claim')
+    .find(({ request }) => (request as ClaimRequest).sessionId === sessionId);
+}
