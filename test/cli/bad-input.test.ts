@@ -215,7 +215,7 @@ describe('bad input', () => {
     expect(other).toMatchObject({ code: 79, out: '' });
   });
 
-  it('hands input over unaltered: from the flag, a file and stdin', async () => {
+  it('F47 hands input over unaltered: from the flag, a file and stdin', async () => {
     const plane = await startPlane();
     const env = producer(plane);
     const cwd = temporaryFolder();

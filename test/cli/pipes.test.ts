@@ -44,7 +44,7 @@ async function shell(line: string) {
   return { code, out: sh.out, err: sh.err };
 }
 
-it('ends quietly with 0 when the reader leaves after a line', async () => {
+it('F57 ends quietly with 0 when the reader leaves after a line', async () => {
   await fill(TASKS);
   for (const how of ['list --all', 'list --all --json']) {
     const { out, err } = await shell(
@@ -55,7 +55,7 @@ it('ends quietly with 0 when the reader leaves after a line', async () => {
   }
 });
 
-it('is whole where the reader comes late', async () => {
+it('F57 is whole where the reader comes late', async () => {
   await fill(TASKS);
   const { out } = await shell(`${INTERLOCK} tasks list --all --json | { sleep 1; cat; }`);
   const { tasks } = JSON.parse(out);
@@ -78,7 +78,7 @@ it('lists 50 and says that there are more, on stderr, unless it is asked for all
   expect(rest.err).toBe('');
 });
 
-it('watches a task no longer than its reader', async () => {
+it('F57 watches a task no longer than its reader', async () => {
   const { out } = await shell(`${INTERLOCK} tasks submit nobody/serves --json`);
   const { id } = JSON.parse(out);
   const sh = processes.start(
@@ -95,7 +95,7 @@ it('watches a task no longer than its reader', async () => {
   expect(sh.err).not.toMatch(/EPIPE|^\s+at /m);
 });
 
-it('does its work where stdout or stderr was closed before', async () => {
+it('F57 does its work where stdout or stderr was closed before', async () => {
   for (const closed of ['>&-', '2>&-', '>&- 2>&-']) {
     const { code } = await shell(`${INTERLOCK} tasks submit demo/hello ${closed}`);
     expect(code, closed).toBe(0);

@@ -73,7 +73,7 @@ describe('a worker', () => {
     expect(proc.events('worker.drained')).toMatchObject([{ unsent: 0, stopped: 0 }]);
   });
 
-  it('names what is wrong with each handler, and serves the others', async () => {
+  it('F39 names what is wrong with each handler, and serves the others', async () => {
     const plane = await startPlane();
     const handlers = handlersFolder({
       'demo/hello@1.mjs': GOOD,
@@ -106,7 +106,7 @@ describe('a worker', () => {
     expect(await proc.ending()).toMatchObject({ code: 0 });
   });
 
-  it('goes on where its log is closed', async () => {
+  it('F57 goes on where its log is closed', async () => {
     const plane = await startPlane();
     const folder = temporaryFolder();
     const mark = join(folder, 'exit');
@@ -163,7 +163,7 @@ describe('a worker that cannot start', () => {
     await refused(proc, 'key-refused', /The key file .+ is empty/);
   });
 
-  it('leaves a spool alone that a live worker holds', async () => {
+  it('F33 leaves a spool alone that a live worker holds', async () => {
     const plane = await startPlane();
     const spool = join(temporaryFolder(), 'spool');
     const first = start(plane, { spool });
@@ -212,7 +212,7 @@ describe('interlock-worker --check', () => {
     expect(proc.out).toBe('ok    demo/hello@1  pure\n');
   });
 
-  it('names names that differ in case only, as an error', async () => {
+  it('F39 names names that differ in case only, as an error', async () => {
     const handlers = handlersFolder({ 'resize@1.mjs': GOOD, 'Resize@1.mjs': GOOD });
     const proc = processes.start('interlock-worker', ['--check', '--handlers', handlers]);
     expect(await proc.ending()).toMatchObject({ code: 20 });
