@@ -50,7 +50,7 @@ export class Worker {
   readonly #presence: PresenceLoop;
   readonly #hints: HintLoop;
   readonly #discovery: DiscoveryLoop;
-  readonly #end = Promise.withResolvers<WorkerEnd>();
+  readonly #end = deferred<WorkerEnd>();
   #started: Promise<void> | undefined;
   #draining: Promise<void> | undefined;
   #special: { why: WorkerEnd['why']; detail: string } | undefined;
@@ -323,4 +323,13 @@ function keyRefused(
   answer: Answer<PresenceAnswer>,
 ): answer is Extract<Answer<PresenceAnswer>, { kind: 'refused' }> {
   return answer.kind === 'refused' && (answer.status === 401 || answer.status === 403);
+}
+
+/** `Promise.withResolvers`, which Node 20 has not: the SDK's worker runs there too. */
+function deferred<T>(): { readonly promise: Promise<T>; resolve(value: T): void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve: (value) => resolve(value) };
 }
