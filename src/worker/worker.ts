@@ -333,12 +333,3 @@ function deferred<T>(): { readonly promise: Promise<T>; resolve(value: T): void 
   });
   return { promise, resolve: (value) => resolve(value) };
 }
-
-/** `Promise.withResolvers`, which Node 20 has not: the SDK's worker runs there too. */
-function deferred<T>(): { readonly promise: Promise<T>; resolve(value: T): void } {
-  let resolve: (value: T) => void = () => {};
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve: (value) => resolve(value) };
-}
