@@ -43,7 +43,6 @@ await build();
 
 async function build() {
   const started = Date.now();
-  const present = presentEntries();
   const esbuild = await import('esbuild').catch(() => undefined);
   if (esbuild === undefined) {
     // A production install (`--omit=dev`) of a checkout: what was built before goes on serving.
@@ -56,12 +55,12 @@ async function build() {
   }
   try {
     await mkdir(fresh, { recursive: true });
-    const [metafile] = await Promise.all([bundle(esbuild, present), declarations()]);
+    const [metafile] = await Promise.all([bundle(esbuild), declarations()]);
     staysLight(metafile);
     await writeFile(join(fresh, 'THIRD-PARTY-NOTICES.txt'), await notices(metafile));
     const changed = !(await same(fresh, dist));
     if (changed) await swap();
-    const names = Object.keys(present).join(', ');
+    const names = Object.keys(entries).join(', ');
     console.log(
       `build: ${changed ? 'made' : 'nothing changed in'} dist/ (${names}) in ${Date.now() - started} ms`,
     );
@@ -74,20 +73,11 @@ async function build() {
   }
 }
 
-function presentEntries() {
-  const present = {};
-  for (const [name, source] of Object.entries(entries)) {
-    if (existsSync(join(root, source))) present[name] = source;
-    else console.error(`build: ${source} does not exist, so dist/${name}.js is left out.`);
-  }
-  return present;
-}
-
-async function bundle(esbuild, present) {
+async function bundle(esbuild) {
   const result = await esbuild
     .build({
       absWorkingDir: root,
-      entryPoints: present,
+      entryPoints: entries,
       outdir: fresh,
       chunkNames: 'chunks/[name]-[hash]',
       bundle: true,
