@@ -26,7 +26,7 @@ it.concurrent('starts 50 tasks, one after the other, without waiting for a poll'
   // The first polls come after 1, 2, 4 … s: a median far below them is the work of hints.
   expect(at(0.5)).toBeLessThan(500);
   expect(at(0.98)).toBeLessThan(10_000);
-}, 120_000);
+});
 
 it.concurrent('starts every task within one polling interval where event streams are refused', async () => {
   await using world = new World();
@@ -61,4 +61,4 @@ it.concurrent('starts every task within one polling interval where event streams
   );
   expect(worst).toBeLessThan(intervalMs + 3_000);
   expect(proxy.seen.filter(({ path }) => path.startsWith('/hints')).length).toBeGreaterThan(1);
-}, 120_000);
+});

@@ -35,4 +35,4 @@ it('renews all leases while 16 handlers spin on every core for four of them', as
     const kinds = (await world.journal(id)).map(({ kind }) => kind);
     expect(kinds).toEqual(['submitted', 'leased', 'started', 'succeeded']);
   }
-}, 180_000);
+});

@@ -32,6 +32,7 @@ it.each(nodes)('worker.mjs and producer.mjs greet Ada on %s', async (_, node) =>
     cwd: world.folder,
     env: { ...common, INTERLOCK_WORKER_KEY: world.key('task-worker') },
   });
+  await worker.says(/garage-node serves demo\/hello@1/);
   const producer = world.processes.start(node, [sample('producer.mjs'), 'Ada'], {
     cwd: world.folder,
     env: { ...common, INTERLOCK_PRODUCER_KEY: world.key('task-producer') },

@@ -2,10 +2,14 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { vi } from 'vitest';
 import type { KeyKind, TaskEvent } from '../../src/contract/index.ts';
 import { TaskOperator, TaskProducer } from '../../src/index.ts';
 import { type End, type Proc, Processes, ROOT, type SpawnOptions } from './processes.ts';
 import { type BentProxy, startProxy } from './proxy.ts';
+
+/** Several processes start in each test, on machines that may be busy with others. */
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
 export const API = '/api/tasks/v1';
 /** Lease of every task here unless its policy says otherwise. */
