@@ -16,7 +16,8 @@ export interface SpawnOptions {
   readonly cwd?: string;
   /** Leads a process group (and session) of its own, as a shell's job does [false]. */
   readonly group?: boolean;
-  readonly input?: string;
+  /** Its standard input stays open for `type` [it is empty]. */
+  readonly typed?: boolean;
   /** It runs the program that is meant (as strace does): signals go to that, and it ends with it [false]. */
   readonly wrapper?: boolean;
 }
@@ -54,7 +55,7 @@ export class Processes {
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     child.stdin.on('error', () => {});
-    child.stdin.end(options.input ?? '');
+    if (!options.typed) child.stdin.end();
     const name = `${program} ${args.slice(0, 2).join(' ')}`;
     const proc = new Proc(child, name, options.wrapper === true);
     this.#started.push(proc);
@@ -144,6 +145,11 @@ export class Proc {
   /** To its whole process group, as a terminal does on Ctrl-C. Needs `group`. */
   killGroup(signal: NodeJS.Signals): void {
     if (this.running) process.kill(-this.pid, signal);
+  }
+
+  /** Writes to its standard input. Needs `typed`. */
+  type(text: string): void {
+    this.#child.stdin?.write(text);
   }
 
   /** SIGKILL, and gone. */
