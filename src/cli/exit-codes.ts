@@ -54,7 +54,7 @@ export const exitCodes = {
   'spool-lost': { code: 83, says: 'The spool was taken away while the worker was running.' },
   'forced-stop': {
     code: 84,
-    says: 'A third signal ended the worker before its handlers had ended.',
+    says: 'A third signal ended the worker before its handlers had ended, or a second one the control plane.',
   },
   'already-running': {
     code: 85,

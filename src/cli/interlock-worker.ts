@@ -2,7 +2,8 @@
 import { keepCompiledCode } from './compile-cache.ts';
 
 keepCompiledCode();
-const { leave, systemIo } = await import('./io.ts');
+const { endOnBugs, leave, systemIo } = await import('./io.ts');
 const { workerProgram } = await import('./worker-program.ts');
 const io = systemIo(import.meta.url);
+endOnBugs(io);
 await leave(io, await workerProgram(process.argv.slice(2), io, 'interlock-worker'));

@@ -2,8 +2,9 @@
 import { keepCompiledCode } from './compile-cache.ts';
 
 keepCompiledCode();
-const { leave, systemIo } = await import('./io.ts');
+const { endOnBugs, leave, systemIo } = await import('./io.ts');
 const io = systemIo(import.meta.url);
+endOnBugs(io);
 const [first, ...rest] = process.argv.slice(2);
 const code =
   first === 'worker'

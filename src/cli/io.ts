@@ -3,7 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '../system/clock.ts';
 import { systemRandom } from '../system/random.ts';
 import type { Io } from './command.ts';
+import { exitCode } from './exit-codes.ts';
+import { failureJson, failureText, toFailure } from './failure.ts';
 import { outputTo } from './output.ts';
+import { makeStyle, wantsColour } from './style.ts';
 
 /** The world as it is. @param entry `import.meta.url` of the program that was started. */
 export function systemIo(entry: string): Io {
@@ -22,6 +25,22 @@ export function systemIo(entry: string): Io {
     clock: systemClock(),
     random: systemRandom(),
   };
+}
+
+/** A throw that nobody caught ends the program with the code of a bug and words, not with a bare stack. */
+export function endOnBugs(io: Io): void {
+  const end = (error: unknown) => {
+    const { INTERLOCK_LOG_LEVEL: level, INTERLOCK_LOG_FORMAT: format } = io.env;
+    const failure = { ...toFailure(error), exit: 'bug' as const };
+    const json = format === 'json' || process.argv.includes('--json');
+    const debug = level === 'debug' || process.argv.includes('--debug');
+    const style = makeStyle(wantsColour(io.env, io.terminal.err));
+    void io.err
+      .write(json ? failureJson(failure, debug) : failureText(failure, style, debug))
+      .then(() => process.exit(exitCode('bug')));
+  };
+  process.on('uncaughtException', end);
+  process.on('unhandledRejection', end);
 }
 
 /** Ends the process when all that was written has been taken. Sockets that idle do not keep it. */

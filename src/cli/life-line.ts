@@ -14,7 +14,8 @@ export interface LifeLine {
 /** @param onCut called once when `dev` is gone, however that came. */
 export function lifeLine(io: Io, onCut: () => void): LifeLine {
   if (io.env.INTERLOCK_LIFE_LINE !== '1' || !process.send) return { active: false, tell: () => {} };
-  process.once('disconnect', onCut);
+  if (process.connected) process.once('disconnect', onCut);
+  else onCut();
   return {
     active: true,
     tell: (message) => {

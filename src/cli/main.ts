@@ -94,9 +94,10 @@ const NEW_KEY =
 export function readSources(typed: Typed, io: Io) {
   const said = (flag: string, variable: string) =>
     (typed[flag] as string | undefined) ?? (io.env[variable] || undefined);
+  // Only where it is named: one that lies about in a folder must not turn keys to another address.
   const given = said('config', 'INTERLOCK_CONFIG');
-  const file = resolve(io.cwd, given ?? 'interlock.json');
-  const values = readJsonObject(file, 'The config file');
+  const file = resolve(io.cwd, given ?? '');
+  const values = given === undefined ? undefined : readJsonObject(file, 'The config file');
   if (given !== undefined && values === undefined) {
     throw new TaskError('CONFIG_INVALID', `The config file ${file} does not exist.`, {
       hint: 'Give another one with --config or INTERLOCK_CONFIG, or leave both away.',

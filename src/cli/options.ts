@@ -5,11 +5,15 @@ import { type SettingName, settingTable } from './setting-table.ts';
 export const commonOptions = {
   json: { form: 'switch', help: 'Answer in JSON, errors too (on stderr)' },
   debug: { form: 'switch', help: 'Show the stack of an error' },
-  config: { form: 'text', argument: 'file', help: 'Config file with settings [./interlock.json]' },
+  config: {
+    form: 'text',
+    argument: 'file',
+    help: 'Config file with settings [none] (INTERLOCK_CONFIG)',
+  },
   profile: {
     form: 'text',
     argument: 'file',
-    help: 'Profile with address and keys [.interlock/profile.json, here or above]',
+    help: 'Profile with address and keys [.interlock/profile.json, here or above] (INTERLOCK_PROFILE)',
   },
 } as const satisfies Record<string, OptionSpec>;
 

@@ -7,21 +7,21 @@ import { release } from 'node:os';
 import { join, resolve } from 'node:path';
 import { killHosts } from '../carriers/orphans.ts';
 import { createProcessCarrier } from '../carriers/process.ts';
-import { TaskError } from '../contract/index.ts';
+import { doctorAnswer, TaskError } from '../contract/index.ts';
 import { VERSION } from '../contract/version.ts';
 import { systemDisk } from '../system/disk.ts';
 import { systemFolderLock } from '../system/folder-lock.ts';
-import type { SystemLog } from '../system/log.ts';
 import { systemProcessInfo } from '../system/process-info.ts';
 import { InterlockTransport } from '../transports/interlock.ts';
+import type { KeySource } from '../wire/key.ts';
 import { proxyFromEnvironment } from '../wire/proxy.ts';
 import { serviceAddress } from '../wire/service-url.ts';
 import { openSpool, type Spool } from '../worker/spool.ts';
-import { type ServedHandler, Worker, type WorkerEnd } from '../worker/worker.ts';
+import { type ServedHandler, Worker } from '../worker/worker.ts';
 import { agentLog } from './agent-log.ts';
 import type { Call } from './command.ts';
 import { compileCacheFolder } from './compile-cache.ts';
-import { durationWords } from './duration.ts';
+import { openDoors } from './doors.ts';
 import type { ExitName } from './exit-codes.ts';
 import { type Discovery, discover, handlerKey, hostCommand, hostEnvironment } from './handlers.ts';
 import { findKey } from './keys.ts';
@@ -29,10 +29,12 @@ import { lifeLine, tellHosts } from './life-line.ts';
 import type { Settings } from './settings.ts';
 import { serveStatus } from './status-server.ts';
 import { takeSignals } from './worker-signals.ts';
+import { ended, nothingToServe, summary, tellHandlers } from './worker-words.ts';
 
 export type WorkerCall = Pick<Call, 'io' | 'keyPlaces' | 'sources' | 'json' | 'style'> & {
   readonly settings: Settings<
     | 'url'
+    | 'project'
     | 'handlers'
     | 'spool'
     | 'workerId'
@@ -57,6 +59,10 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   const address = serviceAddress(settings.url, settings.insecureHttp);
   const key = await findKey(['task-worker'], call.keyPlaces);
   if (key.advice) log.warn('key.kept-openly', key.advice);
+
+  // Only where somebody has named one; the answer comes while the rest is made ready.
+  const project = checkProject(call, key.source);
+  project.catch(() => {});
 
   const sessionId = `ses_${Buffer.from(io.random.bytes(16)).toString('hex')}`;
   const spoolFolder = spoolOf(call);
@@ -93,6 +99,10 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   oldHosts.catch(() => {});
 
   const discovery = await found;
+  await project.catch(async (error: unknown) => {
+    await spool.close();
+    throw error;
+  });
   tellHandlers(discovery, log);
   if (discovery.handlers.length === 0 && !owes(spool)) {
     await spool.close();
@@ -170,135 +180,18 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   return ended(end, call, spoolFolder, log);
 }
 
-/** `--check`: loads the handlers as a start would, tells what is wrong, and serves nothing. */
-export async function checkHandlersOnly(call: WorkerCall): Promise<ExitName> {
-  const { io, settings, json, style } = call;
-  const folder = resolve(io.cwd, settings.handlers);
-  const { handlers, problems } = await discover(folder, io, { portable: true });
-  if (json) await io.out.line(JSON.stringify({ folder, handlers, problems }));
-  else {
-    for (const handler of handlers) {
-      const safety = handler.safetyDeclared
-        ? handler.effectSafety
-        : 'non-idempotent (not declared)';
-      await io.out.line(`${style.good('ok')}    ${handlerKey(handler)}  ${style.faint(safety)}`);
-    }
-    for (const { severity, message, hint } of problems) {
-      const word = severity === 'error' ? style.bad('fail') : style.warn('warn');
-      await io.out.line(`${word}  ${message}`);
-      await io.out.line(`      ${style.faint('fix:')} ${hint}`);
-    }
-  }
-  const broken = problems.filter(({ severity }) => severity === 'error').length;
-  if (broken > 0) return 'checks-failed';
-  if (handlers.length === 0) throw nothingToServe(folder, { handlers, problems });
-  return 'ok';
-}
-
-/** What is said at the start: one line with all that matters, and a line for each handler that has something wrong. */
-function summary({ settings }: WorkerCall, at: string, { handlers }: Discovery): string {
-  const serves =
-    handlers.length === 0
-      ? 'no handler (what is in its spool is sent)'
-      : handlers.map(handlerKey).join(', ');
-  const pools = settings.pools.join(', ');
-  return `Worker ${settings.workerId} (process ${process.pid}) serves ${serves} from pool ${pools}, ${settings.maxConcurrent} at a time, for ${at}.`;
-}
-
-function tellHandlers({ handlers, problems }: Discovery, log: SystemLog): void {
-  for (const { severity, message, hint, file, type, code } of problems) {
-    const text = `${message} ${hint}`;
-    const fields = { file, ...(type && { type }), code };
-    if (severity === 'error') log.error('handler.not-served', text, fields);
-    else log.warn('handler.warning', text, fields);
-  }
-  const silent = handlers.filter(({ safetyDeclared }) => !safetyDeclared).map(handlerKey);
-  if (silent.length > 0) {
-    log.warn(
-      'handler.safety-not-declared',
-      `${silent.join(', ')} ${silent.length === 1 ? 'does' : 'do'} not declare effectSafety, so non-idempotent is taken: after a crash past the start somebody has to decide. Export effectSafety: 'pure', 'idempotent' or 'non-idempotent'.`,
-      { handlers: silent },
-    );
-  }
-}
-
-async function ended(
-  end: WorkerEnd,
-  { keyPlaces, settings }: WorkerCall,
-  spool: string,
-  log: SystemLog,
-): Promise<ExitName> {
-  const kept =
-    end.unsent === 0
-      ? 'Nothing is left in the spool.'
-      : `${end.unsent} ${end.unsent === 1 ? 'report is' : 'reports are'} left in ${spool}; the next start sends ${end.unsent === 1 ? 'it' : 'them'}.`;
-  const fields = { unsent: end.unsent, stopped: end.stopped };
-  const failed = (code: string, message: string, hint: string) =>
-    new TaskError(code, message, { hint, details: fields });
-  switch (end.why) {
-    case 'drained':
-      log.info('worker.drained', `Drained in order. ${kept}`, fields);
-      break;
-    case 'stopped-handlers': {
-      const count = `${end.stopped} ${end.stopped === 1 ? 'handler' : 'handlers'}`;
-      log.warn(
-        'worker.drained',
-        `Drained; ${count} had to be stopped, within ${durationWords(settings.drainTimeoutMs)} or by a second signal. ${kept}`,
-        fields,
-      );
-      break;
-    }
-    case 'superseded':
-      await log.flush();
-      throw failed(
-        'SESSION_SUPERSEDED',
-        `Another process has taken over worker id "${settings.workerId}": ${end.detail ?? ''} ${kept}`,
-        'Give each worker a --worker-id of its own, or stop the other process. Do not start this one again.',
-      );
-    case 'key-refused':
-      await log.flush();
-      throw failed(
-        'KEY_REFUSED',
-        `The control plane ${settings.url} refuses the key of this worker (${end.detail ?? 'no detail'}).`,
-        `A task-worker key is needed. ${await keyHint(keyPlaces)}`,
-      );
-    case 'spool-lost':
-      await log.flush();
-      throw failed(
-        'SPOOL_LOST',
-        `The spool ${spool} was taken by another process: ${end.detail ?? ''}`,
-        'Give each worker a --spool of its own, then start this one again.',
-      );
-    default:
-      await log.flush();
-      throw failed(
-        'FORCED_STOP',
-        `The worker left at once (${end.detail ?? 'a third signal'}). ${kept}`,
-        'Start it again: what was running is told as lost, and what was done is sent.',
-      );
-  }
-  await log.flush();
-  return 'ok';
-}
-
-async function keyHint(places: Call['keyPlaces']): Promise<string> {
-  const { from } = await findKey(['task-worker'], places);
-  return `This one came from ${from}. Make another: interlock keys new "my worker" --kind task-worker; it goes into INTERLOCK_WORKER_KEY, a file for --key-file, or the profile.`;
-}
-
-function nothingToServe(folder: string, { problems }: Discovery): TaskError {
-  const [first] = problems;
-  return new TaskError(
-    'HANDLERS_NONE',
-    first
-      ? `None of the handlers in ${folder} can be served: ${first.message}`
-      : `There is no handler in ${folder}.`,
-    {
-      hint:
-        first?.hint ??
-        'Put one there, such as demo/hello@1.mjs, or name another folder with --handlers.',
-      details: { problems },
-    },
+/** Rejects with `PROJECT_MISMATCH`. A control plane that does not answer now is no reason not to start. */
+async function checkProject({ io, settings }: WorkerCall, key: KeySource): Promise<void> {
+  const { project, from } = settings;
+  if (from.project === 'default' || from.project.startsWith('the profile')) return;
+  await using doors = openDoors({ io, settings });
+  const call = { method: 'GET', path: '/doctor', statuses: [200], schema: doctorAnswer } as const;
+  const answer = await doors.open(key).call(call);
+  if (answer.kind !== 'ok' || answer.value.project === project) return;
+  throw new TaskError(
+    'PROJECT_MISMATCH',
+    `The key belongs to project "${answer.value.project}", and ${from.project} says "${project}".`,
+    { hint: `Use a task-worker key of "${project}", or leave the project out.` },
   );
 }
 

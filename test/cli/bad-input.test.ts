@@ -235,6 +235,17 @@ describe('bad input', () => {
   });
 });
 
+it('reads a config file only where it is named', async () => {
+  const plane = await startPlane();
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'interlock.json'), JSON.stringify({ url: 'http://127.0.0.1:9' }));
+  const env = producer(plane);
+  expect((await interlock(['tasks', 'list'], { cwd, env })).code).toBe(0);
+  const { INTERLOCK_URL: _, ...without } = env;
+  const named = ['tasks', 'list', '--config', 'interlock.json'];
+  expect((await interlock(named, { cwd, env: without })).err).toContain('127.0.0.1:9');
+});
+
 describe('what answers instead of a control plane', () => {
   it('is told as unreachable where nothing listens', async () => {
     const server = createServer();

@@ -72,6 +72,7 @@ describe('doctor', () => {
       queue: 'ok',
       workers: 'warn',
       outbox: 'ok',
+      transport: 'ok',
       handlers: 'skip',
       spool: 'skip',
     });

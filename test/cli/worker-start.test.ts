@@ -193,6 +193,11 @@ describe('a worker that cannot start', () => {
     await refused(proc, 'checks-failed', words);
   });
 
+  it('refuses a key of another project than the one that is named', async () => {
+    const proc = start(await startPlane(), { args: ['--project', 'shop'] });
+    await refused(proc, 'key-refused', /project "default", and --project says "shop"/);
+  });
+
   it('does not send its key over http beyond this machine', async () => {
     const plane = { ...(await startPlane()), url: 'http://tasks.example.com' };
     await refused(start(plane), 'usage', /plain http beyond this machine[\s\S]+--insecure-http/);

@@ -5,6 +5,7 @@ import { workerDefaults } from '../../core/defaults.ts';
 import { hostPort } from '../../wire/service-url.ts';
 import { agentLog } from '../agent-log.ts';
 import { defineCommand } from '../command.ts';
+import { exitCode } from '../exit-codes.ts';
 import { lifeLine } from '../life-line.ts';
 import { usageError } from '../usage.ts';
 
@@ -44,7 +45,7 @@ export const controlPlaneCommand = defineCommand({
     const onSignal = (signal: string) => {
       const now = io.clock.now();
       if (signalledAt !== undefined && now - signalledAt < workerDefaults.signalGapMs) return;
-      if (signalledAt !== undefined) process.exit(0);
+      if (signalledAt !== undefined) process.exit(exitCode('forced-stop'));
       signalledAt = now;
       ending.resolve(signal);
     };

@@ -10,6 +10,7 @@ import { checkHandlers } from '../doctor/handler-checks.ts';
 import { checkClock, checkReach } from '../doctor/reach.ts';
 import { checkKeys, checkService } from '../doctor/service.ts';
 import { checkSpool, liesInMemory } from '../doctor/spool-checks.ts';
+import { checkWire } from '../doctor/wire.ts';
 import { openDoors } from '../doors.ts';
 import { discover } from '../handlers.ts';
 import { keyCandidates, missingWords } from '../keys.ts';
@@ -86,6 +87,7 @@ async function checkRemote(
       missingWords(keyPlaces),
     );
     await tell(keys.checks);
+    await tell([checkWire(settings.url, settings.insecureHttp, clock)]);
     await tell(checkService(keys.answer));
   } catch (error) {
     if (!(error instanceof TaskError)) throw error;

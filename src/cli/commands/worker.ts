@@ -42,7 +42,7 @@ export const workerCommand = defineCommand({
     ['worker --check --handlers ./handlers', 'do all handlers load?'],
   ],
   async run(call) {
-    const { checkHandlersOnly, runWorker } = await import('../worker-agent.ts');
-    return call.args.check ? checkHandlersOnly(call) : runWorker(call);
+    if (call.args.check) return (await import('../check-handlers.ts')).checkHandlersOnly(call);
+    return (await import('../worker-agent.ts')).runWorker(call);
   },
 });

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { TaskError } from '../../contract/index.ts';
 
 /** What a program of ours tells the `interlock dev` that started it, over its IPC channel. */
 export type ChildMessage =
@@ -73,6 +74,31 @@ export class DevChild {
   /** Asks it to end. Does nothing once it has. */
   signal(signal: 'SIGTERM' | 'SIGKILL'): void {
     if (!this.#over) this.#child.kill(signal);
+  }
+}
+
+/** @param tail the last lines of its log: an error that it ended with says more than its exit code. */
+export function childDied(
+  name: string,
+  { code, signal }: ChildEnd,
+  tail: readonly string[],
+): TaskError {
+  const how = signal ? `was ended by ${signal}` : `ended with ${code ?? 'no exit code'}`;
+  const said = tail.map(errorOf).findLast((error) => error !== undefined);
+  const last = said?.message ?? tail.at(-1)?.slice(0, 500);
+  return new TaskError('CHILD_DIED', `The ${name} ${how}${last ? `: ${last}` : '.'}`, {
+    hint: said?.hint ?? 'See its lines above, then start again.',
+  });
+}
+
+/** What a program of ours says last in JSON: `{"error": {"message", "hint"}}`. */
+function errorOf(line: string): { message: string; hint?: string } | undefined {
+  try {
+    const { error } = JSON.parse(line) as { error?: { message?: unknown; hint?: unknown } };
+    if (typeof error?.message !== 'string') return undefined;
+    return { message: error.message, ...(typeof error.hint === 'string' && { hint: error.hint }) };
+  } catch {
+    return undefined;
   }
 }
 

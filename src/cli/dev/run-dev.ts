@@ -16,7 +16,7 @@ import { durationText } from '../duration.ts';
 import { type ExitName, exitCode } from '../exit-codes.ts';
 import { PROFILE, writeProfile } from '../profile.ts';
 import type { Settings } from '../settings.ts';
-import { type ChildEnd, type ChildMessage, DevChild } from './child.ts';
+import { type ChildMessage, childDied, DevChild } from './child.ts';
 import { DEV_PROJECT, type DevKeys, devKeys, makeDevKeys } from './dev-keys.ts';
 import { type DevLock, takeDevLock } from './dev-lock.ts';
 import { firstTask, nextThings } from './first-task.ts';
@@ -271,18 +271,6 @@ class DevSession {
   #shown(path: string): string {
     return relative(this.#call.io.cwd, path) || '.';
   }
-}
-
-function childDied(name: string, { code, signal }: ChildEnd, tail: readonly string[]): TaskError {
-  const how = signal ? `was ended by ${signal}` : `ended with ${code ?? 'no exit code'}`;
-  const last = tail.at(-1);
-  return new TaskError(
-    'CHILD_DIED',
-    `The ${name} ${how}${last ? `, after: ${last.slice(0, 500)}` : '.'}`,
-    {
-      hint: 'See its lines above; then start again.',
-    },
-  );
 }
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -1,0 +1,117 @@
+import { TaskError } from '../contract/index.ts';
+import type { SystemLog } from '../system/log.ts';
+import type { WorkerEnd } from '../worker/worker.ts';
+import type { Call } from './command.ts';
+import { durationWords } from './duration.ts';
+import type { ExitName } from './exit-codes.ts';
+import { type Discovery, handlerKey } from './handlers.ts';
+import { findKey } from './keys.ts';
+import type { WorkerCall } from './worker-agent.ts';
+
+/** What is said at the start: one line with all that matters, and a line for each handler that has something wrong. */
+export function summary({ settings }: WorkerCall, at: string, { handlers }: Discovery): string {
+  const serves =
+    handlers.length === 0
+      ? 'no handler (what is in its spool is sent)'
+      : handlers.map(handlerKey).join(', ');
+  const pools = settings.pools.join(', ');
+  return `Worker ${settings.workerId} (process ${process.pid}) serves ${serves} from pool ${pools}, ${settings.maxConcurrent} at a time, for ${at}.`;
+}
+
+export function tellHandlers({ handlers, problems }: Discovery, log: SystemLog): void {
+  for (const { severity, message, hint, file, type, code } of problems) {
+    const text = `${message} ${hint}`;
+    const fields = { file, ...(type && { type }), code };
+    if (severity === 'error') log.error('handler.not-served', text, fields);
+    else log.warn('handler.warning', text, fields);
+  }
+  const silent = handlers.filter(({ safetyDeclared }) => !safetyDeclared).map(handlerKey);
+  if (silent.length > 0) {
+    log.warn(
+      'handler.safety-not-declared',
+      `${silent.join(', ')} ${silent.length === 1 ? 'does' : 'do'} not declare effectSafety, so non-idempotent is taken: after a crash past the start somebody has to decide. Export effectSafety: 'pure', 'idempotent' or 'non-idempotent'.`,
+      { handlers: silent },
+    );
+  }
+}
+
+/** How it ended, in words and as an exit; throws what is no success. */
+export async function ended(
+  end: WorkerEnd,
+  { keyPlaces, settings }: WorkerCall,
+  spool: string,
+  log: SystemLog,
+): Promise<ExitName> {
+  const kept =
+    end.unsent === 0
+      ? 'Nothing is left in the spool.'
+      : `${end.unsent} ${end.unsent === 1 ? 'report is' : 'reports are'} left in ${spool}; the next start sends ${end.unsent === 1 ? 'it' : 'them'}.`;
+  const fields = { unsent: end.unsent, stopped: end.stopped };
+  const failed = (code: string, message: string, hint: string) =>
+    new TaskError(code, message, { hint, details: fields });
+  switch (end.why) {
+    case 'drained':
+      log.info('worker.drained', `Drained in order. ${kept}`, fields);
+      break;
+    case 'stopped-handlers': {
+      const count = `${end.stopped} ${end.stopped === 1 ? 'handler' : 'handlers'}`;
+      log.warn(
+        'worker.drained',
+        `Drained; ${count} had to be stopped, within ${durationWords(settings.drainTimeoutMs)} or by a second signal. ${kept}`,
+        fields,
+      );
+      break;
+    }
+    case 'superseded':
+      await log.flush();
+      throw failed(
+        'SESSION_SUPERSEDED',
+        `Another process has taken over worker id "${settings.workerId}": ${end.detail ?? ''} ${kept}`,
+        'Give each worker a --worker-id of its own, or stop the other process. Do not start this one again.',
+      );
+    case 'key-refused':
+      await log.flush();
+      throw failed(
+        'KEY_REFUSED',
+        `The control plane ${settings.url} refuses the key of this worker (${end.detail ?? 'no detail'}).`,
+        `A task-worker key is needed. ${await keyHint(keyPlaces)}`,
+      );
+    case 'spool-lost':
+      await log.flush();
+      throw failed(
+        'SPOOL_LOST',
+        `The spool ${spool} was taken by another process: ${end.detail ?? ''}`,
+        'Give each worker a --spool of its own, then start this one again.',
+      );
+    default:
+      await log.flush();
+      throw failed(
+        'FORCED_STOP',
+        `The worker left at once (${end.detail ?? 'a third signal'}). ${kept}`,
+        'Start it again: what was running is told as lost, and what was done is sent.',
+      );
+  }
+  await log.flush();
+  return 'ok';
+}
+
+async function keyHint(places: Call['keyPlaces']): Promise<string> {
+  const { from } = await findKey(['task-worker'], places);
+  return `This one came from ${from}. Make another: interlock keys new "my worker" --kind task-worker; it goes into INTERLOCK_WORKER_KEY, a file for --key-file, or the profile.`;
+}
+
+export function nothingToServe(folder: string, { problems }: Discovery): TaskError {
+  const [first] = problems;
+  return new TaskError(
+    'HANDLERS_NONE',
+    first
+      ? `None of the handlers in ${folder} can be served: ${first.message}`
+      : `There is no handler in ${folder}.`,
+    {
+      hint:
+        first?.hint ??
+        'Put one there, such as demo/hello@1.mjs, or name another folder with --handlers.',
+      details: { problems },
+    },
+  );
+}
