@@ -92,6 +92,8 @@ export const workerDefaults = {
   spoolRetryMs: SECOND,
   presentEveryMs: 15 * SECOND,
   hintSilenceMs: 45 * SECOND,
+  /** A hint stream that was open so long was one: the next retry is a first one again. */
+  hintLastedMs: SECOND,
   /** Retries of anything unanswered. */
   retry: { initialMs: 500, factor: 2, maxMs: 30 * SECOND, jitter: 0.3 },
   /** After 401, 403 or a foreign 404. */
