@@ -219,7 +219,7 @@ it('stops within 5 s with open streams, a long poll and an idle socket (F12)', a
   database.close();
 });
 
-describe('processes', () => {
+describe('processes', { timeout: 60_000 }, () => {
   let script: string;
   let scripts: string;
   beforeAll(async () => {
@@ -293,6 +293,6 @@ describe('processes', () => {
         api(again.url, '/tasks', key, { json: hello({ idempotencyKey: `${n}-0` }) }),
       ),
     );
-    expect(replies.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    for (const { status } of replies) expect([200, 201]).toContain(status);
   });
 });

@@ -63,6 +63,7 @@ describe('one current session per worker id', () => {
   });
 
   it('is forgotten after a day without a sign of life', async () => {
+    world = await World.start({ timing: { sweepEveryMs: 60_000 } });
     await claim('w1', { sessionId: 'a' });
     await claim('w1', { sessionId: 'b' });
     await world.clock.advance(25 * 3_600_000);

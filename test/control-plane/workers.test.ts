@@ -166,6 +166,7 @@ describe('a worker', () => {
   });
 
   it('is forgotten after a day', async () => {
+    world = await World.start({ timing: { sweepEveryMs: 60_000 } });
     await put('w1');
     await world.clock.advance(25 * 3_600_000);
     expect((await world.call('GET', '/workers')).body.workers).toEqual([]);
