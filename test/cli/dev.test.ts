@@ -1,10 +1,13 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { type Proc, Processes, until } from '../e2e/processes.ts';
 import { temporaryFolder } from './world.ts';
+
+// Real processes on a machine that others keep busy.
+vi.setConfig({ testTimeout: 120_000 });
 
 /** `interlock dev` as a person meets it: real processes, in a folder of its own, ended as a terminal ends them. */
 let processes: Processes;
@@ -147,7 +150,10 @@ it('takes the next free port where its own is taken, and says so where it was as
   try {
     const proc = processes.start('interlock', ['dev'], { cwd, group: true });
     await ready(proc);
-    expect(Number(/http:\/\/127\.0\.0\.1:(\d+)/.exec(proc.out)?.[1])).toBeGreaterThan(7420);
+    expect(
+      Number(/http:\/\/127\.0\.0\.1:(\d+) \(7420 is taken\)/.exec(proc.out)?.[1]),
+    ).toBeGreaterThan(7420);
+    expect(proc.out + proc.err).not.toContain('ADDRESS_IN_USE');
   } finally {
     holder?.close();
   }

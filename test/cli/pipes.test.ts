@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { TaskProducer } from '../../src/index.ts';
 import { Processes } from '../e2e/processes.ts';
 import { type Plane, startPlane } from './plane.ts';
 import { temporaryFolder } from './world.ts';
+
+// Real processes on a machine that others keep busy.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** Pipes as a shell makes them: readers that leave early, come late, or were never there. */
 const INTERLOCK = `'${join(import.meta.dirname, '../../bin/interlock')}'`;

@@ -1,11 +1,14 @@
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { RetryableError, TaskWorker, UnknownOutcomeError } from '../../src/index.ts';
 import { until } from '../e2e/processes.ts';
 import { type Plane, silent, startPlane } from './plane.ts';
 import { interlock } from './run.ts';
 import { temporaryFolder } from './world.ts';
+
+// Real processes on a machine that others keep busy.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** What people do with tasks, over a real control plane and a worker in this process. */
 async function world() {

@@ -1,10 +1,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { type Proc, Processes, until } from '../e2e/processes.ts';
 import { type Plane, startPlane } from './plane.ts';
 import { temporaryFolder } from './world.ts';
+
+// Real processes on a machine that others keep busy.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** How `interlock-worker` starts, refuses to start, and ends: the real program. */
 let processes: Processes;

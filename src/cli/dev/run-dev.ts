@@ -93,12 +93,12 @@ class DevSession {
     const data = join(this.#folder, 'data');
     const profile = join(io.cwd, PROFILE);
     let keys = await devKeys(profile, data, io);
-    const { child, url } = await this.#startControlPlane(data);
+    const { child, url, taken } = await this.#startControlPlane(data);
     this.#controlPlane = child;
     this.#lock.note(url);
     await screen.fact(
       'control plane',
-      `process ${child.pid}, ${url}, SQLite in ${this.#shown(data)}`,
+      `process ${child.pid}, ${url}${taken}, SQLite in ${this.#shown(data)}`,
     );
     keys = await this.#accepted(keys, url, data);
     writeProfile({ file: profile, url, project: DEV_PROJECT, keys });
@@ -120,7 +120,7 @@ class DevSession {
   #onHost: (pid: number) => void = () => {};
 
   /** On the wished port, or the next free one where nobody insists. */
-  async #startControlPlane(data: string): Promise<{ child: DevChild; url: string }> {
+  async #startControlPlane(data: string): Promise<{ child: DevChild; url: string; taken: string }> {
     const { settings } = this.#call;
     const { host, port } = settings.listen;
     const insists = settings.from.listen !== 'default';
@@ -138,7 +138,8 @@ class DevSession {
       );
       this.#controlPlane = child;
       const end = await Promise.race([ready.promise, child.ended]);
-      if (typeof end === 'string') return { child, url: end };
+      if (typeof end === 'string')
+        return { child, url: end, taken: tried === port ? '' : ` (${port} is taken)` };
       const taken = end.code === exitCode('port-in-use');
       if (!taken || insists || tried - port >= PORTS_TRIED)
         throw childDied('control plane', end, tail);
@@ -277,6 +278,6 @@ const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const PORTS_TRIED = 50;
 const TAIL_LINES = 20;
 /** How long a control plane that has said it is ready may take for an answer. */
-const START_MS = 10_000;
+const START_MS = 30_000;
 /** Beyond its own time to stop. */
 const KILL_AFTER_MS = 3_000;

@@ -18,6 +18,8 @@ export function devScreen(io: Io, style: Style): Screen {
     line: (text = '') => io.out.line(text),
     childLine: (child, line) => {
       const record = parse(line);
+      // What it ended with: told in words by whoever waits for it.
+      if (record && 'error' in record && !('msg' in record)) return;
       if (quiet && record !== undefined && !/^(warn|error)$/.test(String(record.level))) return;
       void io.out.line(
         `${style.faint(`${child.padEnd(13)} │`)} ${record ? shown(record, style) : plain(line)}`,
@@ -40,7 +42,7 @@ function shown({ time, level, msg }: Record<string, unknown>, style: Style): str
 function parse(line: string): Record<string, unknown> | undefined {
   try {
     const record: unknown = JSON.parse(line);
-    return typeof record === 'object' && record !== null && 'msg' in record
+    return typeof record === 'object' && record !== null && ('msg' in record || 'error' in record)
       ? (record as Record<string, unknown>)
       : undefined;
   } catch {
