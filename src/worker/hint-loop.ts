@@ -18,6 +18,7 @@ export class HintLoop {
   readonly #served: ReadonlySet<string>;
   readonly #abort = new AbortController();
   #failures = 0;
+  #openAt = Number.POSITIVE_INFINITY;
   #done: Promise<void> | undefined;
 
   constructor(ctx: WorkerContext, renewals: RenewLoop, presence: PresenceLoop) {
@@ -42,6 +43,7 @@ export class HintLoop {
     const { clock, random, transport } = this.#ctx.ports;
     const { workerId, sessionId } = this.#ctx.settings;
     while (!this.#abort.signal.aborted) {
+      this.#openAt = Number.POSITIVE_INFINITY;
       const end = await transport.hints(
         { workerId, sessionId },
         (hint) => this.#hint(hint),
@@ -49,6 +51,8 @@ export class HintLoop {
       );
       this.#ctx.hintsWork = false;
       if (this.#abort.signal.aborted) return;
+      // One that lasted was a stream: only those that never come about, or end at once, make the pauses grow.
+      if (clock.now() - this.#openAt >= workerDefaults.hintLastedMs) this.#failures = 0;
       this.#failures++;
       this.#tell(end);
       // Without hints the poll is shorter: the claim loop looks again at when it is due.
@@ -68,14 +72,13 @@ export class HintLoop {
     switch (hint.kind) {
       case 'open':
         this.#ctx.hintsWork = true;
+        this.#openAt = this.#ctx.ports.clock.now();
         // Something may have come while the stream was away.
         this.#ctx.askForWork();
         return;
       case 'ping':
-        this.#failures = 0;
-        return;
+        return; // The transport looks after silence.
       case 'wake':
-        this.#failures = 0;
         // One that names no types is for all of them.
         if (hint.types.length === 0 || hint.types.some((type) => this.#served.has(type)))
           this.#ctx.askForWork();

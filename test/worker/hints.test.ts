@@ -51,6 +51,17 @@ it('retries with backoff where streams are refused, and keeps a pause that it is
   expect(between[6]).toBeLessThanOrEqual(132_010);
 });
 
+it('does not reopen a stream in a hot loop that ends as soon as it is open', async () => {
+  const world = new SimWorld();
+  await world.start();
+  for (let i = 0; i < 8; i++) {
+    await world.until(() => world.transport.openStreams === 1, 50_000);
+    world.transport.hint({ kind: 'ping' });
+    world.transport.cutHints();
+  }
+  expect(gaps(openings(world)).at(-1)).toBeGreaterThan(10_000);
+});
+
 it('loses no work where every hint is lost', async () => {
   const world = new SimWorld();
   world.transport.onCall('hints', () => refused(404, 'NOT_FOUND'));
