@@ -4,22 +4,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from './processes.ts';
-import { digestByOthers, makeTree, progressed } from './tree.ts';
+import { digestByOthers, makeEndless, makeTree, progressed } from './tree.ts';
 import { PACKAGE_HANDLERS, World } from './world.ts';
 
+/** Holds the tree, and behind it a file without end. */
+let above: string;
 let folder: string;
 let total: number;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'interlock-tree-'));
+  above = mkdtempSync(join(tmpdir(), 'interlock-tree-'));
+  folder = join(above, 'a');
   total = makeTree(folder, 10_500);
+  makeEndless(join(above, 'z'));
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(above, { recursive: true, force: true }));
 
 it('ends within a moment when it is cancelled at 30 %', async () => {
   await using world = new World();
   await world.controlPlane('task-producer', 'task-worker');
   await world.worker({ handlers: PACKAGE_HANDLERS });
-  const task = await world.producer.submit('file/digest', 1, { folder });
+  const task = await world.producer.submit('file/digest', 1, { folder: above });
   const percent = await progressed(world, task.id, 30);
   const from = performance.now();
   await world.producer.cancel(task.id);

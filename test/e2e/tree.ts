@@ -1,6 +1,13 @@
 /** A real tree of files: installed dependencies, topped up, with names that are hard to write down. */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, linkSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ROOT, until } from './processes.ts';
 import type { World } from './world.ts';
@@ -26,14 +33,25 @@ export function makeTree(folder: string, count: number): number {
     }
     made++;
   }
+  // The last of a walk, and many of them long: half way is far from the end, also for a slow observer.
   for (let n = 0; made < count || n < 1_000; n++, made++) {
-    const below = join(folder, 'generated', `${n % 40}`);
+    const below = join(folder, 'topped up', `${n % 40}`);
     if (n < 40) mkdirSync(below, { recursive: true });
-    const name = `${AWKWARD[n % AWKWARD.length]}.${n}`;
-    writeFileSync(join(below, name), `${n}\n`.repeat(n % 3_000));
+    const file = join(below, `${AWKWARD[n % AWKWARD.length]}.${n}`);
+    writeFileSync(file, `${n}\n`.repeat(n % 3_000));
+    if (n % 2 === 0) truncateSync(file, LONG_BYTES);
   }
   return made;
 }
+
+/** A file that takes no room and long to read: whoever reads it has not ended by itself when he is stopped. */
+export function makeEndless(file: string): void {
+  writeFileSync(file, '');
+  truncateSync(file, ENDLESS_BYTES);
+}
+
+const LONG_BYTES = 2 * 1_048_576;
+const ENDLESS_BYTES = 64 * 1_024 ** 3;
 
 /** The digest of `file/digest@1`, by other programs. */
 export function digestByOthers(folder: string): string {
