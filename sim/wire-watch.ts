@@ -10,6 +10,8 @@ export class WireWatch {
   readonly #claimsOpen = new Set<SentCall>();
   /** By session. */
   readonly #fruitlessAt = new Map<string, number>();
+  /** Sessions whose last claim brought nothing. */
+  readonly #idle = new Set<string>();
   /** Sessions that said or were told something that ends their claims. */
   readonly #closed = new Set<string>();
 
@@ -30,7 +32,10 @@ export class WireWatch {
     if ((answer.value as { drain?: boolean } | null)?.drain) this.#closed.add(session);
     if (call.kind !== 'claim') return;
     const { attempts } = answer.value as { attempts: unknown[] };
-    if (attempts.length === 0) this.#fruitlessAt.set(session, call.at);
+    // One look after work was found (and the first of all) is no loop; from the second in a row on they keep apart.
+    if (attempts.length === 0 && this.#idle.has(session)) this.#fruitlessAt.set(session, call.at);
+    if (attempts.length === 0) this.#idle.add(session);
+    else this.#idle.delete(session);
   }
 
   report(sent: SentReport, offered: OfferedAttempt | undefined): void {

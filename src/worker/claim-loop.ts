@@ -25,7 +25,7 @@ export class ClaimLoop {
   #failures = 0;
   /** Not before that, whatever wakes it: after a failure, or as the control plane asked. */
   #retryAt = Number.NEGATIVE_INFINITY;
-  /** Of the last claim that brought nothing. */
+  /** Of the last claim that brought nothing and came after another that brought nothing. */
   #fruitlessAt = Number.NEGATIVE_INFINITY;
   #polling = firstPoll;
   #answeredAt = Number.NEGATIVE_INFINITY;
@@ -126,7 +126,8 @@ export class ClaimLoop {
     if (answer.value.drain) this.#ctx.onDrainWish();
     const taken = await this.#claimed.take(answer.value.attempts, answer.sentAt);
     this.#retryAt = taken.notBefore;
-    if (taken.granted === 0) this.#fruitlessAt = sentAt;
+    // One look after work was found holds nothing back: else the task that is submitted next would wait for it.
+    if (taken.granted === 0 && this.#polling.idle > 0) this.#fruitlessAt = sentAt;
     const next = afterClaim(this.#polling, { granted: taken.granted, asked: request.max });
     this.#polling = next.polling;
     if (next.atOnce) this.#ctx.askForWork();

@@ -133,9 +133,12 @@ export class Violations {
       this.add(end.kind, request, `a new claim ${after} ms after session ${sessionId} had to end`);
     }
     claims.push({ t: request.t, requestId, text: request.bodyText, request });
-    // A claim that brought work is no loop for its own sake: only fruitless ones count.
+    // One look after a claim that brought work is no loop: only fruitless ones after fruitless ones count.
     const recent = claims.filter(
-      (claim) => claim.t > request.t - CLAIM_WINDOW_MS && !broughtWork(claim.request),
+      ({ t, request: claim }, i) =>
+        t > request.t - CLAIM_WINDOW_MS &&
+        !broughtWork(claim) &&
+        !(claims[i - 1] && broughtWork((claims[i - 1] as (typeof claims)[0]).request)),
     );
     if (recent.length > CLAIMS_IN_WINDOW) {
       const detail = `${recent.length} new claims without work in ${CLAIM_WINDOW_MS} ms`;
