@@ -46,7 +46,7 @@ it.concurrent('never repeats an effect whose worker was killed past the gate, an
   proxy.judge((passing) => (carries('complete', passing) ? never : 'pass'));
   const victim = { id: 'victim', url: proxy.url, max: 3 };
   const killed = await world.worker({ ...victim, handlers: PACKAGE_HANDLERS });
-  const policy = { lostGraceMs: LOST_GRACE_MS };
+  const policy = { leaseMs: LEASE_MS, lostGraceMs: LOST_GRACE_MS };
   const submit = (type: string, file: string, more: object = {}) =>
     world.producer.submit(type, 1, { file: world.path(file), text: file, ...more }, { policy });
   const atStart = await submit('effect/append', 'at-start');
@@ -117,7 +117,12 @@ it.concurrent('gives a task whose worker was killed before the gate to another w
     handlers: PACKAGE_HANDLERS,
   });
   const submit = (type: string, file: string) =>
-    world.producer.submit(type, 1, { file: world.path(file), text: file });
+    world.producer.submit(
+      type,
+      1,
+      { file: world.path(file), text: file },
+      { policy: { leaseMs: LEASE_MS } },
+    );
   const atEffect = await submit('effect/append-gated', 'at-effect');
   await proxy.saw((passing) => carries('effect', passing) && passing.body.includes(atEffect.id));
   gateShut = true;

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { digestByOthers, makeTree, progressed } from './tree.ts';
-import { PACKAGE_HANDLERS, World } from './world.ts';
+import { LEASE_MS, PACKAGE_HANDLERS, World } from './world.ts';
 
 it('opens fewer than 60 % of the files again after a kill -9 at 50 %', async () => {
   await using world = new World();
@@ -10,7 +10,12 @@ it('opens fewer than 60 % of the files again after a kill -9 at 50 %', async () 
   const total = makeTree(folder, 10_500);
   await world.controlPlane('task-producer', 'task-worker');
   const first = await world.worker({ id: 'first', handlers: PACKAGE_HANDLERS });
-  const task = await world.producer.submit('file/digest', 1, { folder });
+  const task = await world.producer.submit(
+    'file/digest',
+    1,
+    { folder },
+    { policy: { leaseMs: LEASE_MS } },
+  );
   await progressed(world, task.id, 50);
   await first.crash();
   const trace = world.path('trace');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from './processes.ts';
 import { digestByOthers, makeEndless, makeTree, progressed } from './tree.ts';
-import { PACKAGE_HANDLERS, World } from './world.ts';
+import { LEASE_MS, PACKAGE_HANDLERS, World } from './world.ts';
 
 /** Holds the tree, and behind it a file without end. */
 let above: string;
@@ -38,7 +38,12 @@ it('goes on from its checkpoint on another worker when its own was killed at 50 
   await using world = new World();
   await world.controlPlane('task-producer', 'task-worker');
   const first = await world.worker({ id: 'first', handlers: PACKAGE_HANDLERS });
-  const task = await world.producer.submit('file/digest', 1, { folder });
+  const task = await world.producer.submit(
+    'file/digest',
+    1,
+    { folder },
+    { policy: { leaseMs: LEASE_MS } },
+  );
   const percent = await progressed(world, task.id, 50);
   await first.crash();
   await until(

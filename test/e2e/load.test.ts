@@ -12,6 +12,7 @@ it('renews all leases while 16 handlers spin on every core for four of them', as
       type: 'test/spin',
       schemaVersion: 1,
       input: { ms: LEASE_MS * 4 },
+      policy: { leaseMs: LEASE_MS },
     })),
   );
   const ids = tasks.map((outcome) => {

@@ -80,16 +80,15 @@ export class Processes {
   /** Ends all of them and sees that they are gone, with everything that they had started. */
   async end(): Promise<void> {
     for (const one of this.#started) one.kill('SIGKILL');
-    await Promise.all(this.#started.map((one) => one.ended));
     process.off('exit', this.#onExit);
-    try {
-      // A host ends when its channel closes: soon, not at once.
-      await until(() => this.left().length === 0, 'the end of all processes', 10_000);
-    } catch {
-      const left = this.left();
-      for (const pid of left) process.kill(pid, 'SIGKILL');
-      throw new Error(`Left behind: ${left.join(', ')}`);
-    }
+    // A host ends when its channel closes: soon, not at once.
+    const gone = await until(() => this.left().length === 0, 'end of all', 10_000).catch(
+      () => false,
+    );
+    const left = gone ? [] : this.left();
+    for (const pid of left) process.kill(pid, 'SIGKILL');
+    await Promise.all(this.#started.map((one) => one.ended));
+    if (left.length > 0) throw new Error(`Left behind: ${left.join(', ')}`);
   }
 }
 
