@@ -50,7 +50,7 @@ export function makeEndless(file: string): void {
   truncateSync(file, ENDLESS_BYTES);
 }
 
-const LONG_BYTES = 2 * 1_048_576;
+const LONG_BYTES = 524_288;
 const ENDLESS_BYTES = 64 * 1_024 ** 3;
 
 /** The digest of `file/digest@1`, by other programs. */
