@@ -16,10 +16,10 @@ export async function keepChange(
     if (attemptRow) await tx.saveAttempt(attemptRow, change.attempt);
     else await tx.insertAttempt(row, change.attempt);
   }
-  if (!change.task) return row;
-  if (change.task === row.task) {
-    // A renewal: nothing of the task itself has changed.
-    await tx.saveDue(row, dueAtMs(row.task, attempt));
+  const unchanged = change.task === undefined || change.task === row.task;
+  if (unchanged && change.events.length === 0) {
+    // A renewal (or nothing at all): there is nothing to tell of the task itself.
+    if (change.attempt) await tx.saveDue(row, dueAtMs(row.task, attempt));
     return row;
   }
   const task = numbered(row.task, change);
@@ -31,7 +31,7 @@ export async function keepChange(
 
 /** The journal has no gaps: the task's `seq` grows by the entries of the change. */
 function numbered(before: TaskState, change: Change): TaskState {
-  const task = change.task as TaskState;
+  const task = change.task ?? before;
   return change.events.length === 0 ? task : { ...task, seq: before.seq + change.events.length };
 }
 

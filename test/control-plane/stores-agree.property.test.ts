@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { SimulatedClock } from '../../sim/clock.ts';
 import { SimulatedRandom } from '../../sim/random.ts';
 import { openSqliteStore } from '../../src/stores/sqlite.ts';
@@ -11,8 +11,33 @@ import { World } from './world.ts';
 /**
  * The same calls at the same times and with the same chance, once over the memory store and once over SQLite:
  * every answer is the same to the byte, so each store is the other's oracle. On the way: no gap in a journal,
- * no task with two outcomes, no two unended attempts.
+ * no task with two outcomes, no two unended attempts; whatever entry the core gave stands in the journal.
  */
+
+/** Entries that the core gave, of both worlds, by task. */
+const given = vi.hoisted(() => new Map<string, string[]>());
+const told = vi.hoisted(
+  () => (id: string, events: readonly { kind: string; attemptId?: string; data: object }[]) => {
+    const texts = events.map(
+      ({ kind, attemptId = '', data }) => `${kind} ${attemptId} ${JSON.stringify(data)}`,
+    );
+    given.set(id, [...(given.get(id) ?? []), ...texts]);
+  },
+);
+vi.mock('../../src/control-plane/change.ts', async (original) => {
+  const real = await original<typeof import('../../src/control-plane/change.ts')>();
+  return {
+    ...real,
+    keepChange: ((tx, row, attempt, change) => {
+      told(row.task.id, change.events);
+      return real.keepChange(tx, row, attempt, change);
+    }) satisfies typeof real.keepChange,
+    keepNewTask: ((tx, made, facts) => {
+      told(made.task.id, made.events);
+      return real.keepNewTask(tx, made, facts);
+    }) satisfies typeof real.keepNewTask,
+  };
+});
 
 type Step = (world: World, seen: Seen) => Promise<unknown>;
 
@@ -197,6 +222,7 @@ it('memory and SQLite give the same answers to any calls', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { minLength: 25, maxLength: 60 }), async (sequence) => {
       const folder = mkdtempSync(join(tmpdir(), 'interlock-agree-'));
+      given.clear();
       const [memory, sqlite] = [await begin(), await begin(folder)];
       try {
         const seen = [0, 1].map((): Seen => ({ tasks: [], attempts: [], claims: [] }));
@@ -205,7 +231,13 @@ it('memory and SQLite give the same answers to any calls', async () => {
           const other = await run(sqlite, seen[1] as Seen);
           expect(comparable(other), name).toEqual(comparable(one));
         }
-        for (const id of seen[0]?.tasks ?? []) await isSound(sqlite, id);
+        for (const id of seen[0]?.tasks ?? []) {
+          await isSound(sqlite, id);
+          const kept = (
+            await Promise.all([memory, sqlite].map((world) => entries(world, id)))
+          ).flat();
+          expect(kept.sort()).toEqual((given.get(id) ?? []).sort());
+        }
       } finally {
         await Promise.all([memory.app.stop(), sqlite.app.stop()]);
         await Promise.all([memory.store.close(), sqlite.store.close()]);
@@ -223,6 +255,14 @@ function comparable(answer: unknown): unknown {
         .replace(/"leaseToken":"[^"]+"/g, '"leaseToken":"…"')
         .replace(/"requestId":"[^"]+"/g, '"requestId":"…"')
     : answer;
+}
+
+async function entries(world: World, id: string): Promise<string[]> {
+  const { body } = await world.call('GET', `/tasks/${id}/events`);
+  return body.events.map(
+    ({ kind, attemptId = '', data }: { kind: string; attemptId?: string; data: object }) =>
+      `${kind} ${attemptId} ${JSON.stringify(data)}`,
+  );
 }
 
 async function isSound(world: World, id: string): Promise<void> {
