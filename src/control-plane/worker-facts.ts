@@ -81,6 +81,7 @@ export class WorkerFactsCache {
         pools: sight.worker.present?.pools ?? [],
         types: sight.handlers,
         notClaiming: sight.worker.present?.notClaiming,
+        quietMs: Math.max(0, nowMs - sight.worker.lastSeenMs),
       };
     });
     if (this.#projects.size >= PROJECTS_KEPT) this.#projects.clear();

@@ -27,6 +27,8 @@ export const controlPlaneDefaults = {
   presentAfterMs: 15 * SECOND,
   /** Three missed presences. */
   offlineAfterMs: 45 * SECOND,
+  /** A worker that has missed its presence by this much is told as not heard from, well before it counts as offline. */
+  quietAfterMs: 18 * SECOND,
   pollAfterMs: SECOND,
   hintPingMs: 15 * SECOND,
   /** A reader of a stream that takes nothing for this much is cut; it comes back and reads again. */

@@ -1,4 +1,6 @@
+import { cutText } from '../contract/errors.ts';
 import type { LostReason, Problem, ReportAnswer, TerminalReport } from '../contract/index.ts';
+import { bounds } from '../contract/limits.ts';
 import type { ReportVerdict } from './attempt.ts';
 import { four, lostReport } from './attempt-report.ts';
 
@@ -56,7 +58,7 @@ export function decideAnswer(
   if (status === 400 || status === 413 || status === 422 || ofThisAttempt)
     return facts.followUp
       ? { kind: 'refused' }
-      : { kind: 'refused', followUp: smallReport(report) };
+      : { kind: 'refused', followUp: smallReport(report, why) };
   if (status === 401 || status === 403 || status === 404 || status === 426)
     return { kind: 'keep', because: 'key', why };
   return { kind: 'keep', because: 'busy', why };
@@ -81,8 +83,8 @@ function reasonOfLoss(report: Exclude<TerminalReport, { op: 'lost' }>): LostReas
   return report.reason === 'host-unavailable' ? 'host-died' : 'drain';
 }
 
-/** The same word without what can be too large or not allowed. */
-function smallReport(report: TerminalReport): TerminalReport {
+/** The same word without what can be too large or not allowed. @param why as the control plane said it. */
+function smallReport(report: TerminalReport, why: string): TerminalReport {
   const line = four(report);
   switch (report.op) {
     case 'complete':
@@ -92,8 +94,10 @@ function smallReport(report: TerminalReport): TerminalReport {
         ...line,
         error: {
           code: 'RESULT_REFUSED',
-          message:
-            'The handler returned, but the control plane refused its report for good. It is kept on the worker in the folder "refused" of its spool.',
+          message: cutText(
+            `The handler returned, but the control plane refused its report for good: ${why} It is kept on the worker in the folder "refused" of its spool.`,
+            bounds.messageChars,
+          ),
           retryable: false,
           details: { handlerReturned: true },
         },

@@ -1,5 +1,6 @@
 import { typeKey } from '../contract/names.ts';
 import type { WorkerState } from '../contract/worker-calls.ts';
+import { controlPlaneDefaults } from './defaults.ts';
 import type { AttemptState, TaskState } from './task.ts';
 import { onlyItsWordHelps } from './task-sweep.ts';
 
@@ -10,6 +11,8 @@ export interface WorkerFacts {
   readonly pools: readonly string[];
   readonly types: readonly { readonly type: string; readonly schemaVersion: number }[];
   readonly notClaiming?: string | undefined;
+  /** Since it was last heard from. */
+  readonly quietMs?: number | undefined;
 }
 
 /** In words: why the task is not running, or why it seems stuck. `undefined` where nothing is odd. */
@@ -50,12 +53,18 @@ export function waitingFor(
 function inWords(workers: readonly WorkerFacts[]): string {
   const number = workers.length === 1 ? '1 worker' : `${workers.length} workers`;
   const stuck = workers.find((w) => w.state === 'ready' && w.notClaiming !== undefined);
-  const free = workers.filter((w) => w.state === 'ready' && w.notClaiming === undefined);
+  const quiet = (w: WorkerFacts) => (w.quietMs ?? 0) > controlPlaneDefaults.quietAfterMs;
+  const ready = workers.filter((w) => w.state === 'ready' && w.notClaiming === undefined);
+  const free = ready.filter((w) => !quiet(w));
   if (free.length > 0)
     return `${number}, ${free.length === 1 ? free[0]?.workerId : `${free.length} of them`} ready: it should be claimed within seconds`;
   const states = new Map<string, number>();
   for (const w of workers) {
-    const word = w.state === 'ready' ? 'not claiming' : w.state;
+    const word = ready.includes(w)
+      ? `not heard from for ${seconds(w.quietMs ?? 0)}`
+      : w.state === 'ready'
+        ? 'not claiming'
+        : w.state;
     states.set(word, (states.get(word) ?? 0) + 1);
   }
   const why = stuck ? ` (${stuck.workerId}: ${stuck.notClaiming})` : '';

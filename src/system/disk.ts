@@ -8,7 +8,7 @@ import { whileBusy } from './while-busy.ts';
 export function systemDisk(platform: NodeJS.Platform = process.platform): Disk {
   return {
     async makeFolder(folder) {
-      const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+      const first = await makeWithParents(resolve(folder));
       if (first === undefined) {
         // It may be there since a process that was killed before it could make the name durable.
         await syncFolder(dirname(resolve(folder)), platform).catch(() => {});
@@ -90,5 +90,28 @@ async function unlessAbsent<T>(work: Promise<T>): Promise<T | undefined> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
+  }
+}
+
+/**
+ * The topmost folder that had to be made, if any. Not `mkdir`'s own `recursive`: where a parent takes no folders at all
+ * (/proc) Node asks for ever.
+ */
+async function makeWithParents(folder: string): Promise<string | undefined> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+    return folder;
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return undefined;
+    if (code !== 'ENOENT' || dirname(folder) === folder) throw cause;
+    const first = await makeWithParents(dirname(folder));
+    // The parent was there, and yet there is no such place: asking again would end nowhere.
+    if (first === undefined) throw cause;
+    // Somebody else may have made it meanwhile: then the parents are still ours to make durable.
+    await mkdir(folder, { mode: 0o700 }).catch((again: NodeJS.ErrnoException) => {
+      if (again.code !== 'EEXIST') throw again;
+    });
+    return first;
   }
 }

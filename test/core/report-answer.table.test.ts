@@ -175,10 +175,10 @@ it('keeps a record whose project was never learnt when the attempt is not found'
 });
 
 describe('what follows a refusal', () => {
-  it('says no more than that the handler returned', () => {
+  it('says that the handler returned, and why its report was refused', () => {
     const decision = decideAnswer(
       reports.complete as TerminalReport,
-      refused(problem(413, 'PAYLOAD_TOO_LARGE')),
+      refused(problem(413, 'PAYLOAD_TOO_LARGE', { detail: 'result has 400002 bytes.' })),
       own,
     );
     expect(decision).toMatchObject({
@@ -188,6 +188,8 @@ describe('what follows a refusal', () => {
         error: { code: 'RESULT_REFUSED', retryable: false, details: { handlerReturned: true } },
       },
     });
+    if (decision.kind !== 'refused' || decision.followUp?.op !== 'fail') throw new Error('no fail');
+    expect(decision.followUp.error.message).toContain('for good: result has 400002 bytes. It');
   });
 
   it('has no message and no details', () => {

@@ -34,6 +34,12 @@ describe('a queued task waits for', () => {
       'no worker for demo/hello@1 in pool default: a is offline',
       [worker('a', { state: 'offline' })],
     ],
+    ['1 worker, not heard from for 19 s', [worker('a', { quietMs: 19_000 })]],
+    [
+      '2 workers, b ready: it should be claimed within seconds',
+      [worker('a', { quietMs: 19_000 }), worker('b', { quietMs: 4_000 })],
+    ],
+    ['2 workers: 1 not heard from for 19 s, 1 full', [worker('a', { quietMs: 19_000 }), full('b')]],
     [
       'no worker for demo/hello@1 in pool default: a, b are offline',
       [worker('a', { state: 'offline' }), worker('b', { state: 'offline' })],

@@ -153,3 +153,12 @@ describe('while a file is busy on Windows (F34)', () => {
     expect(full.calls() + linux.calls()).toBe(2);
   });
 });
+
+it.skipIf(process.platform !== 'linux')(
+  'refuses a folder where none can be made, instead of asking for ever',
+  async () => {
+    await expect(systemDisk().makeFolder('/proc/nowhere/spool')).rejects.toMatchObject({
+      code: 'ENOENT',
+    });
+  },
+);
