@@ -71,3 +71,23 @@ export function processStat(pid: number): { state: string; group: number } | und
   const [state = '', , group] = text.slice(text.lastIndexOf(')') + 2).split(' ', 3);
   return { state, group: Number(group) };
 }
+
+/**
+ * A variable in the environment that a process was started with (Linux). `undefined` where it has none, has gone or
+ * is somebody else's, whose environment cannot be read.
+ */
+export function variableOf(pid: number, name: string): string | undefined {
+  let environment: string;
+  try {
+    environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
+  } catch {
+    return undefined;
+  }
+  // With its ends, so that no name is found in a longer one; the first variable has no zero before it.
+  const text = `\0${environment}`;
+  const start = text.indexOf(`\0${name}=`);
+  if (start === -1) return undefined;
+  const from = start + name.length + 2;
+  const end = text.indexOf('\0', from);
+  return text.slice(from, end === -1 ? undefined : end);
+}

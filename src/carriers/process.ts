@@ -19,7 +19,7 @@ export interface ProcessCarrierOptions {
   readonly hostCommand: HostCommand;
   /** Hosts at most, running and idle: the number of slots. */
   readonly maxHosts: number;
-  /** Stands in the environment of every host, so that a later session finds them: see `killHosts`. */
+  /** The session: stands in the environment of every host, so that a later session finds them: see `killHosts`. */
   readonly marker: string;
   /** What hosts inherit; keys are taken out. */
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -2,7 +2,6 @@
  * The worker of the real world: settings → key, spool and handlers (at the same time) → transport → carrier → Worker.
  * Ends with the worker; signals are taken from the first moment on.
  */
-import { createHash } from 'node:crypto';
 import { release } from 'node:os';
 import { join, resolve } from 'node:path';
 import { killHosts } from '../carriers/orphans.ts';
@@ -92,10 +91,9 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
     },
   });
   if (!opened.ok) throw opened.error;
-  const { spool } = opened;
-  const marker = markerOf(spoolFolder);
-  // Their spool is ours now, so they are nobody's.
-  const oldHosts = killHosts(marker, { clock: io.clock, log });
+  const { spool, oldSessions } = opened;
+  // Their spool is ours now, so they are nobody's. By the session and not by the folder: one folder has many names.
+  const oldHosts = killHosts(oldSessions, { clock: io.clock, log });
   oldHosts.catch(() => {});
 
   const discovery = await found;
@@ -124,7 +122,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
     log,
     hostCommand: hostCommand(io),
     maxHosts: settings.maxConcurrent,
-    marker,
+    marker: sessionId,
     env: hostEnvironment(io),
     ...(cache && { compileCache: cache }),
   });
@@ -217,9 +215,4 @@ function spoolOf({ io, settings, sources }: WorkerCall): string {
       hint: 'Name one with --spool.',
     },
   );
-}
-
-/** Stands in the environment of handler hosts, so that a later session of this spool finds them. */
-function markerOf(spool: string): string {
-  return `interlock-${createHash('sha256').update(spool).digest('hex').slice(0, 16)}`;
 }

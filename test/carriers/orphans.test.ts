@@ -49,22 +49,28 @@ describe.skipIf(!LINUX)('handler processes of a killed agent (looked up in /proc
     const { agent, marker } = await agentWith('childAnd spin', 'spin');
     await killHard(agent);
     const log = memoryLog();
-    const found = await findHosts(marker);
+    const found = await findHosts([marker]);
     expect(found.length).toBeGreaterThanOrEqual(3);
-    expect(await killHosts(`${marker}-other`, { clock: systemClock(), log })).toEqual({
+    expect(
+      await killHosts([`${marker}-other`, marker.slice(0, -1)], { clock: systemClock(), log }),
+    ).toEqual({
       killed: 0,
       left: [],
     });
     expect(log.events).toEqual([]);
-    const { killed, left } = await killHosts(marker, { clock: systemClock(), log });
+    const { killed, left } = await killHosts([`${marker}-other`, marker], {
+      clock: systemClock(),
+      log,
+    });
     expect(killed).toBeGreaterThanOrEqual(3);
     expect(left).toEqual([]);
     expect(log.events).toEqual(['host.orphans']);
     expect(marked(marker)).toEqual([]);
-    expect(await findHosts(marker)).toEqual([]);
+    expect(await findHosts([marker])).toEqual([]);
   });
 });
 
 it('finds nothing for a marker that nobody has', async () => {
-  expect(await findHosts('nobody')).toEqual([]);
+  expect(await findHosts(['nobody'])).toEqual([]);
+  expect(await findHosts([])).toEqual([]);
 });

@@ -1,7 +1,16 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { processStat } from '../../src/carriers/process-group.ts';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { TaskProducer } from '../../src/index.ts';
 import { type Proc, Processes, until } from '../e2e/processes.ts';
 import { type Plane, startPlane } from './plane.ts';
 import { temporaryFolder } from './world.ts';
@@ -29,6 +38,7 @@ function handlersFolder(files: Record<string, string> = { 'demo/hello@1.mjs': GO
 }
 
 interface Given {
+  readonly workerId?: string;
   readonly spool?: string;
   readonly handlers?: string;
   readonly args?: readonly string[];
@@ -40,7 +50,7 @@ function start(plane: Plane, given: Given = {}): Proc {
   return processes.start(
     'interlock-worker',
     [
-      ...['--url', plane.url, '--worker-id', 'garage', '--max-concurrent', '2'],
+      ...['--url', plane.url, '--worker-id', given.workerId ?? 'garage', '--max-concurrent', '2'],
       ...['--handlers', given.handlers ?? handlersFolder()],
       ...['--spool', given.spool ?? join(cwd, 'spool')],
       ...(given.args ?? []),
@@ -228,3 +238,50 @@ describe('interlock-worker --check', () => {
     expect(proc.out).not.toMatch(/^ok/m);
   });
 });
+
+const SPIN = `import { writeFileSync } from 'node:fs';
+export const effectSafety = 'pure';
+export default ({ file }) => {
+  writeFileSync(file, String(process.pid));
+  for (;;);
+};
+`;
+
+it.skipIf(process.platform !== 'linux')(
+  'ends the handlers that earlier sessions of its spool left, wherever the folder is now, and no others',
+  async () => {
+    const plane = await startPlane();
+    const folder = temporaryFolder();
+    const [first, moved, link] = ['first', 'moved', 'link'].map((name) => join(folder, name));
+    mkdirSync(first as string);
+    symlinkSync(first as string, link as string);
+    const handlers = handlersFolder({ 'demo/spin@1.mjs': SPIN });
+    const client = new TaskProducer({ serviceUrl: plane.url, key: plane.key('task-producer') });
+    onTestFinished(() => client.close());
+    const spins = (pid: number) => processStat(pid)?.state === 'R';
+    const serve = async (spool: string, workerId = 'garage') => {
+      const proc = start(plane, { spool, handlers, workerId });
+      await proc.event('worker.ready');
+      return proc;
+    };
+    const orphan = async (spool: string) => {
+      const proc = await serve(spool);
+      const file = join(temporaryFolder(), 'pid');
+      await client.submit('demo/spin', 1, { file }, { policy: { maxAttempts: 1 } });
+      await until(() => existsSync(file) && readFileSync(file, 'utf8') !== '', 'spinning handler');
+      await proc.crash();
+      return Number(readFileSync(file, 'utf8'));
+    };
+
+    const pid = await orphan(link as string);
+    renameSync(first as string, moved as string);
+    // A new spool with the name of the old one has no earlier session.
+    const fresh = await serve(first as string);
+    expect(spins(pid)).toBe(true);
+    await fresh.crash();
+    // Another name of the worker, too.
+    const back = await serve(moved as string, 'attic');
+    await until(() => !spins(pid), 'end of the handler');
+    expect(back.events('host.orphans')).toHaveLength(1);
+  },
+);

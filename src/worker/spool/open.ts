@@ -32,7 +32,12 @@ export interface SpoolOptions {
 }
 
 export type OpenSpool =
-  | { readonly ok: true; readonly spool: Spool }
+  | {
+      readonly ok: true;
+      readonly spool: Spool;
+      /** Sessions that had this folder before, of whatever worker: what runs of their handlers is nobody's. */
+      readonly oldSessions: readonly string[];
+    }
   /** `SPOOL_LOCKED`, `SPOOL_UNWRITABLE`, `SPOOL_UNREADABLE`. */
   | { readonly ok: false; readonly error: TaskError };
 
@@ -92,7 +97,9 @@ export async function openSpool(options: SpoolOptions): Promise<OpenSpool> {
   }
   spool = new Spool(options, layout, owner, taken.held, found);
   if (lost !== undefined) spool.lockAltered(lost);
-  return { ok: true, spool };
+  const old = taken.previous ? [taken.previous.sessionId, ...taken.previous.earlierSessions] : [];
+  const seen = found.sessions.map(({ sessionId }) => sessionId);
+  return { ok: true, spool, oldSessions: [...new Set([...old, ...seen])] };
 }
 
 function ownerOf(
