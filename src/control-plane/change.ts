@@ -42,6 +42,10 @@ export function taskFacts(task: TaskState, attempt: AttemptState | undefined): T
 /** A person has to say what became of it. */
 function needsAttention(task: TaskState): boolean {
   if (task.status === 'outcome-unknown') return true;
+  // Whatever the failure is called, its gate was passed: nothing repeats it, and only a look outside tells what
+  // was done. Once an operator has decided about that attempt, nobody waits any more.
+  if (task.status === 'failed' && task.error?.effect === 'begun' && task.operatorFence < task.fence)
+    return true;
   return (
     task.lateReport !== undefined &&
     (task.status === 'failed' || task.status === 'queued' || task.status === 'expired')

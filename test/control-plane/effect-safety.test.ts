@@ -253,3 +253,39 @@ describe('counting', () => {
     expect((await world.report(attempt, 'complete', { result: 1 })).status).toBe(200);
   });
 });
+
+describe('what needs attention', () => {
+  const waiting = async (world: World) =>
+    (await world.call('GET', '/tasks?needs=attention')).body.tasks.map(
+      ({ id }: { id: string }) => id,
+    );
+
+  it('includes a failure past its gate, also one that says the effect had not begun', async () => {
+    const { world, id, attempt } = await begun('past its effect');
+    await world.report(attempt, 'fail', {
+      error: { code: 'EFFECT_NOT_BEGUN', message: 'the answer was lost', retryable: true },
+    });
+    expect(await world.task(id)).toMatchObject({ status: 'failed', error: { effect: 'begun' } });
+    expect(await waiting(world)).toEqual([id]);
+    const { seq } = await world.task(id);
+    await world.call('POST', `/tasks/${id}/retry`, {
+      body: { actionId: 'a', ifSeq: seq, reason: 'looked', acceptRepeatedEffect: true },
+    });
+    expect(await waiting(world)).toEqual([]);
+  });
+
+  it('leaves out a failure before its gate, and one that an operator has resolved as failed', async () => {
+    const { world, attempt } = await begun('before its effect');
+    await world.report(attempt, 'fail', error(false));
+    expect(await waiting(world)).toEqual([]);
+    const other = await begun('past its effect');
+    await other.world.report(other.attempt, 'unknown', error(false));
+    expect(await waiting(other.world)).toEqual([other.id]);
+    const { seq } = await other.world.task(other.id);
+    await other.world.call('POST', `/tasks/${other.id}/resolve`, {
+      body: { actionId: 'a', ifSeq: seq, resolution: 'failed', reason: 'looked' },
+    });
+    expect(await other.world.task(other.id)).toMatchObject({ status: 'failed' });
+    expect(await waiting(other.world)).toEqual([]);
+  });
+});
