@@ -15,7 +15,7 @@ export async function jsonArgument(given: string, flag: string, io: Io): Promise
   const parsed = parseJson(text.replace(/^\uFEFF/, ''));
   if (parsed.ok) return parsed.value;
   throw new TaskError('INPUT_JSON', `${what}: ${parsed.issues.map(issueWords).join('; ')}.`, {
-    hint: hintFor(given, parsed.issues),
+    hint: hintFor(given, flag, parsed.issues),
     details: { issues: parsed.issues },
   });
 }
@@ -58,17 +58,18 @@ export function labelArgument(given: readonly string[]): Record<string, string> 
   );
 }
 
-/** A whole number, or a usage error. */
+/** A whole number, or a usage error. @param command whose help tells more. */
 export function integerArgument(
   given: string | undefined,
   flag: string,
   min: number,
   max: number,
+  command: string,
 ): number | undefined {
   if (given === undefined) return undefined;
   const value = Number(given);
   if (/^-?\d{1,9}$/.test(given) && value >= min && value <= max) return value;
-  throw usageError(`${flag} "${given}" must be a whole number from ${min} to ${max}.`);
+  throw usageError(`${flag} "${given}" must be a whole number from ${min} to ${max}.`, command);
 }
 
 async function source(
@@ -123,10 +124,10 @@ function isSyntax(message: string): boolean {
   return message.startsWith('is not valid JSON') || message.startsWith('is empty');
 }
 
-function hintFor(given: string, issues: readonly JsonIssue[]): string {
+function hintFor(given: string, flag: string, issues: readonly JsonIssue[]): string {
   if (!issues.some(({ message }) => isSyntax(message))) return 'Correct the field that is named.';
   if (given === '-' || given.startsWith('@')) return 'Correct the JSON text.';
-  return `In most shells JSON goes into single quotes: --input '{"name":"Ada"}'. Or give @file, or - for stdin.`;
+  return `In most shells JSON goes into single quotes: ${flag} '{"name":"Ada"}'. Or give @file, or - for stdin.`;
 }
 
 /** Far beyond what a control plane takes inline, near enough that a wrong file does no harm. */

@@ -10,29 +10,32 @@ import { noteOf, outcomeExit, outcomeLines } from './views/task-view.ts';
 /**
  * Follows a task until it has ended: its journal as it grows, progress and reasons of waiting as they change. An outage of the
  * control plane is told once and waited out for `PATIENCE_MS`; what happened meanwhile is then read from the
- * journal. Resolves with how the task ended. @param quiet only the end is shown.
+ * journal. Resolves with how the task ended.
+ * @param show `all`; `notes`: what it waits for and its progress, on stderr; `end`: how it ended only.
+ * @param told a note that has been shown already.
  */
 export async function watchToEnd(
   client: ServiceClient,
   id: string,
   call: Pick<Call, 'io' | 'json' | 'style'>,
-  options: { readonly quiet?: boolean } = {},
+  options: { readonly show?: 'all' | 'notes' | 'end'; readonly told?: string | undefined } = {},
 ): Promise<ExitName> {
   const { io, json, style } = call;
-  const quiet = options.quiet === true;
+  const { show = 'all', told = '' } = options;
   let after = 0;
-  let note = '';
+  let note = told;
   let running = false;
   let lostAt: number | undefined;
   for (;;) {
     let task: TaskView;
     try {
       // After an outage at once, so that its end is told when it comes.
-      const waitMs = lostAt !== undefined ? 0 : running ? STEP_MS : WAIT_MS;
+      const waitMs = lostAt !== undefined ? 0 : running ? STEP_MS : json ? WAIT_MS : REASON_MS;
       const page = await client.events(id, { after, waitMs }, { signal: io.out.gone });
       for (const event of page.events) {
         after = event.seq;
-        if (!quiet) await io.out.line(json ? JSON.stringify(event) : eventLine(event, style));
+        if (show === 'all')
+          await io.out.line(json ? JSON.stringify(event) : eventLine(event, style));
       }
       task = await client.getTask(id);
     } catch (error) {
@@ -64,9 +67,10 @@ export async function watchToEnd(
       return exit;
     }
     const said = terminalStatuses.has(task.status) ? '' : noteOf(task);
-    if (said !== '' && said !== note && !quiet && !json) {
+    if (said !== '' && said !== note && show !== 'end' && !json) {
       const at = clockTime(new Date(io.clock.wall()).toISOString());
-      await io.out.line(style.faint(`${at}      ${task.status.padEnd(16)}  ${plain(said)}`));
+      const to = show === 'notes' ? io.err : io.out;
+      await to.line(style.faint(`${at}      ${task.status.padEnd(16)}  ${plain(said)}`));
     }
     note = said;
     running = task.status === 'running';
@@ -75,6 +79,8 @@ export async function watchToEnd(
 
 /** One long poll; the contract allows 30 s. */
 const WAIT_MS = 20_000;
+/** While it waits, the reason is looked at this often: it is no entry of the journal either. */
+const REASON_MS = 2_000;
 /** While it runs, progress is looked at this often: it is no entry of the journal. */
 const STEP_MS = 1_000;
 const AGAIN_MS = 1_000;

@@ -121,7 +121,7 @@ it('follows a task: its journal, its progress, its log, its end', async () => {
   expect(watched.out).toMatch(
     /1 {2}submitted[\s\S]+2 {2}leased[\s\S]+3 {2}started[\s\S]+4 {2}succeeded/,
   );
-  expect(watched.out).toMatch(/\nsucceeded tsk_\w+ after [\s\S]+"asleep"/);
+  expect(watched.out).toMatch(/\nsucceeded tsk_\w+ .+ after submit[\s\S]+"asleep"/);
   const { out: log } = await following;
   expect(log).toMatch(/#1 INFO {2}one�\[2Jsheep\n$/);
   const events = (await run('tasks', 'events', id, '--json')).out.trimEnd().split('\n');

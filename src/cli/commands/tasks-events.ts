@@ -17,7 +17,7 @@ export const tasksEvents = defineCommand({
   ],
   async run(call) {
     const { args, io, json, style } = call;
-    let after = integerArgument(args.after, '--after', 0, 999_999_999) ?? 0;
+    let after = integerArgument(args.after, '--after', 0, 999_999_999, 'tasks events') ?? 0;
     await using connected = await connect(call, READERS);
     for (;;) {
       const page = await connected.client.events(args['task-id'], { after });

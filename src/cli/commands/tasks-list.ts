@@ -56,7 +56,7 @@ export const tasksList = defineCommand({
     const query = queryOf(args, io.clock.wall());
     const wanted = args.all
       ? Number.POSITIVE_INFINITY
-      : (integerArgument(args.limit, '--limit', 1, 1_000_000) ?? bounds.pageDefault);
+      : (integerArgument(args.limit, '--limit', 1, 1_000_000, 'tasks list') ?? bounds.pageDefault);
     await using connected = await connect(call, READERS);
     let cursor = args.cursor;
     let shown = 0;

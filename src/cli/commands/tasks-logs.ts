@@ -22,6 +22,7 @@ export const tasksLogs = defineCommand({
     const id = args['task-id'];
     await using connected = await connect(call, READERS);
     let after: string | undefined;
+    let none = true;
     for (;;) {
       // Asked before the lines: what a handler said last is there once its task has ended.
       const over = args.follow
@@ -31,9 +32,14 @@ export const tasksLogs = defineCommand({
         const page = await connected.client.logs(id, { after });
         for (const line of page.lines) {
           after = line.cursor;
+          none = false;
           await io.out.line(json ? JSON.stringify(line) : logLine(line, style));
         }
         more = page.lines.length > 0;
+      }
+      if (over && none && !json) {
+        const { status } = await connected.client.getTask(id);
+        await io.err.line(style.faint(`There is no log line of ${id}; it is ${status}.`));
       }
       if (over || io.out.closed) return 'ok';
       await io.clock.sleep(FOLLOW_MS, io.out.gone);

@@ -17,13 +17,17 @@ export const tasksResolve = defineCommand({
   ].join('\n'),
   positionals: [{ name: 'task-id', help: 'Id of the task: tsk_…' }],
   options: {
-    as: { form: 'text', argument: 'resolution', help: RESOLUTIONS.join(', ') },
+    as: { form: 'text', argument: 'resolution', help: `Required: ${RESOLUTIONS.join(', ')}` },
     result: {
       form: 'text',
       argument: 'json',
       help: 'With --as succeeded: the result, as JSON, @file or -',
     },
-    reason: { form: 'text', argument: 'text', help: 'What you found; it is kept in the journal' },
+    reason: {
+      form: 'text',
+      argument: 'text',
+      help: 'What you found (required); it is kept in the journal',
+    },
   },
   settings: connectionSettings,
   examples: [

@@ -10,7 +10,7 @@ export const tasksRetry = defineCommand({
     'Run a failed, expired or cancelled task again. Where its effect may have taken place already, --accept-repeated-effect says that a second one is fine.',
   positionals: [{ name: 'task-id', help: 'Id of the task: tsk_…' }],
   options: {
-    reason: { form: 'text', argument: 'text', help: 'Why; it is kept in the journal' },
+    reason: { form: 'text', argument: 'text', help: 'Why (required); it is kept in the journal' },
     attempts: { form: 'text', argument: 'count', help: 'How many more attempts are granted [1]' },
     'accept-repeated-effect': { form: 'switch', help: 'The effect may take place a second time' },
   },
@@ -31,7 +31,7 @@ export const tasksRetry = defineCommand({
     const task = await connected.client.retry(args['task-id'], {
       actionId: connected.actionId(),
       ifSeq: seq,
-      attempts: integerArgument(args.attempts, '--attempts', 1, 1_000) ?? 1,
+      attempts: integerArgument(args.attempts, '--attempts', 1, 1_000, 'tasks retry') ?? 1,
       ...(args['accept-repeated-effect'] && { acceptRepeatedEffect: true }),
       reason: args.reason,
     });

@@ -1,5 +1,5 @@
 import { parseTypeKey, submitRequest, typeKey, typeNameProblem } from '../../contract/index.ts';
-import { checkedRequest } from '../checked-request.ts';
+import { checkedRequest, policyNames } from '../checked-request.ts';
 import { defineCommand } from '../command.ts';
 import { connect, connectionSettings, PRODUCERS } from '../connect.ts';
 import { integerArgument, jsonArgument, labelArgument, policyArgument } from '../json-input.ts';
@@ -43,7 +43,7 @@ export const tasksSubmit = defineCommand({
     policy: {
       form: 'list',
       argument: 'policy',
-      help: 'JSON, @file, or name=value several times: maxAttempts=3, backoff.initialMs=100',
+      help: `JSON, @file, or name=value several times: maxAttempts=3, backoff.initialMs=100. Names: ${policyNames.join(', ')}`,
     },
     wait: { form: 'switch', help: 'Wait until the task has ended; the exit code tells how' },
   },
@@ -64,7 +64,7 @@ export const tasksSubmit = defineCommand({
       idempotencyKey: args['idempotency-key'],
       effectKey: args['effect-key'],
       pool: args.pool,
-      priority: integerArgument(args.priority, '--priority', -100, 100),
+      priority: integerArgument(args.priority, '--priority', -100, 100, 'tasks submit'),
       notBeforeAt: args['not-before'],
       labels: labelArgument(args.label),
       policy: await policyArgument(args.policy, io),
@@ -81,7 +81,16 @@ export const tasksSubmit = defineCommand({
       }
       return 'ok';
     }
-    return await watchToEnd(connected.client, task.id, call, { quiet: true });
+    if (json) return await watchToEnd(connected.client, task.id, call, { show: 'end' });
+    // At once: whoever interrupts the wait keeps the id.
+    const note = waits(task.waitingFor);
+    await io.err.line(
+      style.faint(`${task.id}  ${typeKey(task.type, task.schemaVersion)} is ${task.status}${note}`),
+    );
+    return await watchToEnd(connected.client, task.id, call, {
+      show: 'notes',
+      told: task.waitingFor,
+    });
   },
 });
 
@@ -91,7 +100,7 @@ function waits(why: string | undefined): string {
 
 /** `demo/hello@2`, or the type and `--schema-version`; both only where they agree. */
 function typeOf(text: string, version: string | undefined) {
-  const given = integerArgument(version, '--schema-version', 1, 999_999_999);
+  const given = integerArgument(version, '--schema-version', 1, 999_999_999, 'tasks submit');
   const both = parseTypeKey(text);
   if (both && given !== undefined && given !== both.schemaVersion)
     throw usageError(`${text} and --schema-version ${given} name two versions.`, 'tasks submit');

@@ -13,7 +13,12 @@ export function logLine(line: LogList['lines'][number], style: Style): string {
   const level = line.level.toUpperCase().padEnd(5);
   const paint =
     line.level === 'error' ? style.bad : line.level === 'warn' ? style.warn : style.faint;
-  return `${style.faint(clockTime(line.at))} ${style.faint(`#${line.attempt}`)} ${paint(plain(level))} ${plain(line.text)}`;
+  const attempt = `#${line.attempt}`;
+  const at = clockTime(line.at);
+  const text = plain(line.text.replace(/\r\n?/g, '\n').replace(/\n+$/, ''), true);
+  // Indented: a line of a stack trace cannot pass for an entry of its own.
+  const margin = ' '.repeat([at, attempt, level, ''].join(' ').length);
+  return `${style.faint(at)} ${style.faint(attempt)} ${paint(plain(level))} ${text.replaceAll('\n', `\n${margin}`)}`;
 }
 
 /** `18:31:02.120`, local time. */

@@ -1,4 +1,4 @@
-import { type TaskErrorView, type TaskView, typeKey } from '../../contract/index.ts';
+import { type TaskView, typeKey } from '../../contract/index.ts';
 import { durationWords } from '../duration.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { plain, type Style } from '../style.ts';
@@ -24,7 +24,8 @@ export function taskColumns(style: Style, wallMs: number): Column<TaskView>[] {
 /** What matters about a task now, in one clause. */
 export function noteOf(task: TaskView): string {
   const { error, progress, worker, waitingFor, status } = task;
-  if (task.lateReport) return `a late ${task.lateReport.op} was kept: see tasks resolve`;
+  if (task.lateReport)
+    return `a late ${task.lateReport.op} was kept: tasks resolve --as late-report takes it`;
   if (status === 'queued') return waitingFor ?? '';
   if (status === 'running') {
     const parts = [
@@ -35,7 +36,8 @@ export function noteOf(task: TaskView): string {
     ];
     return parts.filter(Boolean).join(', ');
   }
-  return error ? `${error.code}: ${oneLine(error.message)}` : '';
+  if (!error) return '';
+  return `${error.code}: ${oneLine(error.message)}${usedUp(task) ? ` (${attemptWords(task)})` : ''}`;
 }
 
 /** All of a task, for `tasks show`. */
@@ -51,7 +53,7 @@ export function taskLines(task: TaskView, style: Style, wallMs: number): string[
       ['submitted', moment(task.createdAt, wallMs)],
       ['not before', task.notBeforeAt && moment(task.notBeforeAt, wallMs)],
       ['started', task.startedAt && moment(task.startedAt, wallMs)],
-      ['finished', task.finishedAt && `${moment(task.finishedAt, wallMs)}${tookWords(task)}`],
+      ['finished', task.finishedAt && `${moment(task.finishedAt, wallMs)},${tookWords(task)}`],
       ['worker', task.worker && plain(task.worker)],
       ['attempts', `${task.attempts} of ${policy.maxAttempts}${undelivered(task)}`],
       ['labels', labels.length > 0 ? labels.join(', ') : undefined],
@@ -63,9 +65,10 @@ export function taskLines(task: TaskView, style: Style, wallMs: number): string[
   );
   return [
     ...facts,
-    ...errorLines(task.error, style),
+    ...errorLines(task, style),
     ...valueLines('input', task.input, style),
     ...valueLines('result', task.result, style),
+    ...nextLines(task, style),
   ];
 }
 
@@ -87,19 +90,25 @@ export function outcomeLines(task: TaskView, style: Style): string[] {
   const head = `${style.state(task.status)} ${plain(task.id)}${took}`;
   const lines = [
     head,
-    ...errorLines(task.error, style),
+    ...errorLines(task, style),
     ...valueLines('result', task.result, style),
+    ...nextLines(task, style),
   ];
-  if (task.status === 'outcome-unknown') {
-    lines.push(
-      `${style.faint('next')}   Look whether the effect took place, then: interlock tasks resolve ${task.id} --as succeeded|failed|retry --reason "…"`,
-    );
-  } else if (task.status === 'failed' || task.status === 'expired') {
-    lines.push(
-      `${style.faint('next')}   interlock tasks logs ${task.id}; to run it again: interlock tasks retry ${task.id} --reason "…"${task.error?.effect === 'begun' ? ' --accept-repeated-effect' : ''}`,
-    );
-  }
   return lines;
+}
+
+/** The next step, where one is needed; each command can be typed as it stands. */
+function nextLines({ id, status, error }: TaskView, style: Style): string[] {
+  const next = (text: string) => [`${style.faint('next')}   ${text}`];
+  if (status === 'outcome-unknown')
+    return next(
+      `Look whether the effect took place, then: interlock tasks resolve ${id} --as succeeded --reason "…" (or --as failed, or --as retry)`,
+    );
+  if (status !== 'failed' && status !== 'expired') return [];
+  const begun = error?.effect === 'begun' ? ' --accept-repeated-effect' : '';
+  return next(
+    `interlock tasks logs ${id}; to run it again: interlock tasks retry ${id} --reason "…"${begun}`,
+  );
 }
 
 /** `3 min`, `12 s`; nothing below zero, whatever the clocks say. */
@@ -128,17 +137,38 @@ export function localTime(ms: number): string {
 
 function tookWords({ startedAt, finishedAt, createdAt }: TaskView): string {
   if (!finishedAt) return '';
-  const ms = Date.parse(finishedAt) - Date.parse(startedAt ?? createdAt);
-  return Number.isFinite(ms) && ms >= 0 ? ` after ${durationWords(ms)}` : '';
+  const since = (at: string) => Date.parse(finishedAt) - Date.parse(at);
+  const all = since(createdAt);
+  if (!Number.isFinite(all) || all < 0) return '';
+  // Start and end of a short handler are told together, so what lies between them says nothing about it.
+  const ran = startedAt === undefined ? 0 : since(startedAt);
+  return ` ${durationWords(all)} after submit${ran >= TOLD_MS ? `, ${durationWords(ran)} after its start` : ''}`;
 }
 
 function undelivered({ undelivered }: TaskView): string {
   return undelivered === 0 ? '' : `, ${undelivered} more not delivered`;
 }
 
-function errorLines(error: TaskErrorView | undefined, style: Style): string[] {
+/** A running time below this is not told. */
+const TOLD_MS = 1_000;
+
+/** `2 of 2 attempts`; where an operator granted more than the policy, `3 attempts`. */
+function attemptWords({ attempts, policy }: TaskView): string {
+  const { maxAttempts } = policy;
+  const of = attempts <= maxAttempts ? ` of ${maxAttempts}` : '';
+  return `${attempts}${of} ${(of === '' ? attempts : maxAttempts) === 1 ? 'attempt' : 'attempts'}`;
+}
+
+/** A failure that would have been tried again says by itself not why it was not. */
+function usedUp({ status, error }: TaskView): boolean {
+  return status === 'failed' && error?.retryable === true;
+}
+
+function errorLines(task: TaskView, style: Style): string[] {
+  const { error } = task;
   if (!error) return [];
   const lines = ['', `${style.bad(plain(error.code))}  ${plain(error.message, true)}`];
+  if (usedUp(task)) lines.push(`It can be tried again, but ${attemptWords(task)} were used.`);
   if (error.effect === 'begun')
     lines.push(style.warn('The attempt was past its gate: its effect may have taken place.'));
   const details = Object.entries(error.details ?? {});
