@@ -1,5 +1,4 @@
 import {
-  chmodSync,
   closeSync,
   fsyncSync,
   linkSync,
@@ -14,6 +13,7 @@ import { TaskError } from '../contract/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { Store } from '../ports/store.ts';
+import { DATABASE, refuseForeign, refuseLost, SECRET } from './data-check.ts';
 import { ownedError, takeFolder } from './folder-owner.ts';
 import { openSqliteStore } from './sqlite.ts';
 
@@ -28,7 +28,7 @@ export interface DataFolder {
 }
 
 /**
- * Opens (and, where it is empty, makes) a data folder: 0700, its files 0600.
+ * Opens a data folder. One that is not there is made, 0700; one that is there keeps its mode. Its files are 0600.
  *
  * @param options.as `owner`: for a control plane, alone. `visitor`: for `keys new` on the same host, also while
  *   the control plane runs.
@@ -41,16 +41,17 @@ export function openDataFolder(
   const folder = resolve(dir);
   return usable(folder, () => {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    chmodSync(folder, 0o700);
+    refuseForeign(folder);
     const owner = takeFolder(folder, options.as === 'owner' ? VISIT_MS : 0);
     if (!owner && options.as === 'owner') throw ownedError(folder);
     try {
       const file = join(folder, DATABASE);
+      if (owner) refuseLost(folder);
       // SQLite gives its further files the rights of this one.
       closeSync(openSync(file, 'a', 0o600));
-      const secret = readSecret(folder, options.random);
       // Tables under a running control plane are its own to change.
       const store = openSqliteStore({ ...options, file, migrates: owner !== undefined });
+      const secret = secretBeside(store, folder, options.random);
       const close = async () => {
         await store.close();
         owner?.release();
@@ -65,9 +66,17 @@ export function openDataFolder(
 
 /** A visitor makes a key and goes. */
 const VISIT_MS = 1_000;
-const DATABASE = 'control-plane.db';
-const SECRET = 'secret';
 const SECRET_BYTES = 32;
+
+/** After the tables, so that a secret without a database tells of a loss (`refuseLost`). */
+function secretBeside(store: Store, folder: string, random: Random): Uint8Array {
+  try {
+    return readSecret(folder, random);
+  } catch (error) {
+    void store.close();
+    throw error;
+  }
+}
 
 function readSecret(folder: string, random: Random): Uint8Array {
   const file = join(folder, SECRET);

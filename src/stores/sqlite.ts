@@ -1,7 +1,9 @@
+import { statSync } from 'node:fs';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { Note, Reads, Store, StoreStats, Transaction } from '../ports/store.ts';
 import { CommandQueue } from './command-queue.ts';
+import { damaged } from './data-check.ts';
 import { Connection } from './sqlite/connection.ts';
 import { SqliteGroup, sqliteReads } from './sqlite/group.ts';
 import { migrate } from './sqlite/migrate.ts';
@@ -33,6 +35,7 @@ export function openSqliteStore(options: SqliteOptions): Store {
       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
       PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};
       PRAGMA cache_size = -${CACHE_KIB};`);
+    if (options.migrates ?? true) checkWhole(writer, options.file);
     migrate(writer, options.file, options.migrates ?? true);
     writer.run(
       'INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)',
@@ -48,6 +51,20 @@ export function openSqliteStore(options: SqliteOptions): Store {
   }
 }
 
+/** Reads a small database through (a large one takes too long at a start: its length alone was looked at). */
+function checkWhole(c: Connection, file: string): void {
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > CHECKED_BYTES) return;
+  let found: unknown;
+  try {
+    found = c.get('PRAGMA quick_check(1)')?.quick_check;
+  } catch (error) {
+    found = error instanceof Error ? error.message : error;
+  }
+  if (found !== 'ok') throw damaged(file, `is damaged (${String(found).trim()})`);
+}
+
+/** Some tenths of a second on an ordinary disk. */
+const CHECKED_BYTES = 67_108_864;
 /** A second process (`keys new`) holds the lock for milliseconds; a slow disk for longer. */
 const BUSY_TIMEOUT_MS = 5_000;
 /** 4 KiB each: the log is folded into the database at 4 MB, so it stays in that order of size. */

@@ -1,0 +1,87 @@
+import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { TaskError } from '../contract/errors.ts';
+
+/** What is looked at before a data folder is used: nothing of others is taken over, and no loss passes as a new start. */
+
+export const DATABASE = 'control-plane.db';
+export const SECRET = 'secret';
+
+/** Our files, SQLite's beside them, and what a file system puts at its root. */
+const OURS =
+  /^(?:(?:control-plane\.db|lock)(?:-wal|-shm|-journal)?|owner\.json|secret(?:\.[0-9a-f]+)?|lost\+found)$/;
+const NAMED_MAX = 3;
+
+/** Refuses a folder with things of others in it and no database of ours: a mistyped `--data /tmp`. */
+export function refuseForeign(folder: string): void {
+  const names = readdirSync(folder);
+  if (sizeOf(join(folder, DATABASE)) > 0 || names.includes(SECRET)) return;
+  const others = names.filter((name) => !OURS.test(name)).sort();
+  if (others.length === 0) return;
+  const named = others.slice(0, NAMED_MAX).map((name) => JSON.stringify(name));
+  const more = others.length > NAMED_MAX ? ` and ${others.length - NAMED_MAX} more` : '';
+  throw new TaskError(
+    'DATA_UNUSABLE',
+    `The folder ${folder} holds other things (${named.join(', ')}${more}) and no data of a control plane.`,
+    {
+      hint: 'Name an empty folder with --data, or one that is not there yet: it is made for this user only.',
+    },
+  );
+}
+
+/**
+ * Refuses a database that is gone or shorter than it says it is. Reads 100 bytes; only for who owns the folder,
+ * since the file of a running control plane grows while it is looked at.
+ */
+export function refuseLost(folder: string): void {
+  const file = join(folder, DATABASE);
+  const logBytes = sizeOf(`${file}-wal`);
+  const { bytes, promised } = measure(file);
+  if (bytes === 0) {
+    // The secret is made after the tables: a first start that broke off has none.
+    if (sizeOf(join(folder, SECRET)) === 0) return;
+    throw damaged(
+      file,
+      'is missing or empty, although a control plane has kept its tasks here',
+      `To begin anew with no tasks and no keys, remove ${join(folder, SECRET)} too.`,
+    );
+  }
+  // After a crash, pages at the end may still stand in the log.
+  if (bytes + logBytes < promised)
+    throw damaged(file, `was cut short: it has ${bytes} of ${promised} bytes`);
+}
+
+export function damaged(file: string, how: string, anew?: string): TaskError {
+  return new TaskError('DATA_UNUSABLE', `The database ${file} ${how}.`, {
+    hint: `Put it back from a backup, with its -wal file if there is one. ${anew ?? 'To begin anew with no tasks and no keys, name another folder with --data.'}`,
+  });
+}
+
+/** How long the file is, and how long its head says it is (0 where the head does not tell). */
+function measure(file: string): { bytes: number; promised: number } {
+  let fd: number;
+  try {
+    fd = openSync(file, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { bytes: 0, promised: 0 };
+    throw error;
+  }
+  try {
+    const head = Buffer.alloc(HEAD_BYTES);
+    const read = readSync(fd, head, 0, HEAD_BYTES, 0);
+    const bytes = fstatSync(fd).size;
+    if (read < HEAD_BYTES) return { bytes, promised: bytes === 0 ? 0 : HEAD_BYTES };
+    // SQLite's file format: the page count holds where both change counters agree; 1 stands for 65536.
+    if (head.readUInt32BE(24) !== head.readUInt32BE(92)) return { bytes, promised: 0 };
+    const page = head.readUInt16BE(16);
+    return { bytes, promised: head.readUInt32BE(28) * (page === 1 ? 65_536 : page) };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const HEAD_BYTES = 100;
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
