@@ -7,6 +7,7 @@
 import { openChannel } from './channel.ts';
 import { serveCalls } from './host-calls.ts';
 import { serveProbes } from './host-probe.ts';
+import { resolveOwnPackage } from './own-package.ts';
 import {
   CACHE_VARIABLE,
   NODE_CACHE_VARIABLE,
@@ -27,6 +28,7 @@ for (const stream of [process.stdout, process.stderr]) {
   (stream as { _handle?: { setBlocking?(on: boolean): void } })._handle?.setBlocking?.(true);
 }
 
+if (role === 'host' || role === 'probe') resolveOwnPackage();
 if (role === 'host') {
   const monotonicMs = performance.now.bind(performance);
   serveCalls(openChannel(), monotonicMs);

@@ -6,10 +6,14 @@ import Module from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { type HandlerRead, readHandler } from './declaration.ts';
 import { errorText } from './failure.ts';
+import { placeOf } from './place.ts';
 import type { LoadProblem } from './protocol.ts';
 
 export type Loaded = HandlerRead & {
-  /** What was thrown, where the runtime alone can print its place (a syntax error): let it end the process. */
+  /**
+   * What was thrown, where the file has to be loaded once more, alone: the runtime alone can print its place (a syntax
+   * error), for which it has to end the process, or it met others that were loaded at the same time.
+   */
   readonly unplaced?: unknown;
 };
 
@@ -19,11 +23,19 @@ export async function loadHandler(file: string): Promise<Loaded> {
   try {
     exports = await importFile(pathToFileURL(file).href);
   } catch (error) {
-    const problem = loadProblem(error);
-    return { ok: false, problem, ...(error instanceof SyntaxError ? { unplaced: error } : {}) };
+    const place = placeOf(error);
+    const unplaced = (place === undefined && error instanceof SyntaxError) || isRace(error);
+    return { ok: false, problem: loadProblem(error, place), ...(unplaced && { unplaced: error }) };
   }
   return readHandler(exports);
 }
+
+/** Node lets no CommonJS module require what another file is importing at this moment. */
+function isRace(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === RACE;
+}
+
+const RACE = 'ERR_REQUIRE_ESM_RACE_CONDITION';
 
 /**
  * `import()` from inside a CommonJS module made at run time. A plain `import()` of a file on disk fails in a
@@ -44,9 +56,9 @@ export function keepCompiled(): void {
   Module.flushCompileCache();
 }
 
-function loadProblem(error: unknown): LoadProblem {
+function loadProblem(error: unknown, place: string | undefined): LoadProblem {
   const code = (error as { code?: unknown } | null | undefined)?.code;
-  const message = `It does not load: ${namedText(error)}`;
+  const message = `It does not load: ${namedText(error)}${place ? ` (${place})` : ''}`;
   return {
     code: 'HANDLER_NOT_LOADED',
     message,
