@@ -55,7 +55,7 @@ async function build() {
   }
   try {
     await mkdir(fresh, { recursive: true });
-    const [metafile] = await Promise.all([bundle(esbuild), declarations()]);
+    const [metafile] = await Promise.all([bundle(esbuild), handlers(esbuild), declarations()]);
     staysLight(metafile);
     await writeFile(join(fresh, 'THIRD-PARTY-NOTICES.txt'), await notices(metafile));
     const changed = !(await same(fresh, dist));
@@ -106,6 +106,31 @@ async function bundle(esbuild) {
       throw shown(error.errors ? `esbuild found ${error.errors.length} error(s).` : error.message);
     });
   return result.metafile;
+}
+
+/** The handlers that come with the package, as JavaScript: Node removes no types below node_modules. */
+async function handlers(esbuild) {
+  const folder = join(root, 'handlers');
+  if (!existsSync(folder)) return;
+  const named = (await filesUnder(folder)).filter((file) => /@\d+\.ts$/.test(file));
+  await esbuild
+    .build({
+      absWorkingDir: folder,
+      entryPoints: named,
+      outbase: folder,
+      outdir: join(fresh, 'handlers'),
+      outExtension: { '.js': '.mjs' },
+      // Each with the modules beside it that it needs; packages are found when it runs.
+      bundle: true,
+      packages: 'external',
+      format: 'esm',
+      platform: 'node',
+      target: 'node24',
+      logLevel: 'warning',
+    })
+    .catch((error) => {
+      throw shown(error.errors ? `esbuild found ${error.errors.length} error(s).` : error.message);
+    });
 }
 
 /** Declarations only; types are checked by `npm run types`, so a half-typed tree still builds. */

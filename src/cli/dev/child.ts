@@ -85,10 +85,20 @@ export function childDied(
 ): TaskError {
   const how = signal ? `was ended by ${signal}` : `ended with ${code ?? 'no exit code'}`;
   const said = tail.map(errorOf).findLast((error) => error !== undefined);
-  const last = said?.message ?? tail.at(-1)?.slice(0, 500);
+  const last = said?.message ?? sentenceOf(tail.at(-1));
   return new TaskError('CHILD_DIED', `The ${name} ${how}${last ? `: ${last}` : '.'}`, {
     hint: said?.hint ?? 'See its lines above, then start again.',
   });
+}
+
+/** A line of a log, as a person reads it: of a record only what it says. */
+function sentenceOf(line: string | undefined): string | undefined {
+  try {
+    const { msg } = JSON.parse(line ?? '') as { msg?: unknown };
+    return typeof msg === 'string' ? msg : undefined;
+  } catch {
+    return line?.slice(0, 500);
+  }
 }
 
 /** What a program of ours says last in JSON: `{"error": {"message", "hint"}}`. */

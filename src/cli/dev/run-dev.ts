@@ -4,7 +4,7 @@
  * A child that ends by itself ends everything.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { type OpenClient, openClient } from '../../client/open-client.ts';
 import { TaskError } from '../../contract/index.ts';
 import { VERSION } from '../../contract/version.ts';
@@ -113,7 +113,7 @@ class DevSession {
     );
     const { client } = this.#client as OpenClient;
     await firstTask(client, ready.handlers, host.promise, screen, style);
-    await nextThings(io, this.#shown(join(this.#folder, 'spool')), screen, style);
+    await nextThings(io, this.#shown(join(this.#folder, 'spool')), ready.handlers, screen, style);
     screen.started();
   }
 
@@ -139,7 +139,11 @@ class DevSession {
       this.#controlPlane = child;
       const end = await Promise.race([ready.promise, child.ended]);
       if (typeof end === 'string')
-        return { child, url: end, taken: tried === port ? '' : ` (${port} is taken)` };
+        return {
+          child,
+          url: end,
+          taken: tried === port ? '' : ` (${port} is taken, so ${tried} is used)`,
+        };
       const taken = end.code === exitCode('port-in-use');
       if (!taken || insists || tried - port >= PORTS_TRIED)
         throw childDied('control plane', end, tail);
@@ -264,8 +268,9 @@ class DevSession {
     const { io, settings } = this.#call;
     const folder = resolve(io.cwd, settings.handlers);
     if (settings.from.handlers !== 'default' || existsSync(folder)) return folder;
-    // Outside a checkout: those that come with the package.
-    return join(dirname(io.programs), 'handlers');
+    // Outside a checkout: those that come with the package; as JavaScript where Node removes no types.
+    const packaged = io.programs.split(sep).includes('node_modules');
+    return join(packaged ? io.programs : dirname(io.programs), 'handlers');
   }
 
   /** As seen from the current folder. */
