@@ -1,7 +1,8 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
@@ -41,6 +42,33 @@ it('runs its commands on the pinned Node, found beside the package', async () =>
     expect(stdout, command).toContain(version);
   }
 });
+
+it('comes up with its own handlers, does a first task and ends in order', async () => {
+  const dev = spawn(join(project, 'node_modules/.bin/interlock'), ['dev'], { cwd: project });
+  const ended = new Promise((resolve) => dev.once('close', (code) => resolve(code)));
+  let shown = '';
+  try {
+    const up = new Promise<void>((resolve) => {
+      for (const stream of [dev.stdout, dev.stderr]) {
+        createInterface({ input: stream }).on('line', (line) => {
+          shown += `${line}\n`;
+          if (line.includes('Ctrl-C drains')) resolve();
+        });
+      }
+    });
+    await Promise.race([up, ended]);
+    dev.kill('SIGINT');
+    expect(await ended, shown).toBe(0);
+  } finally {
+    dev.kill('SIGTERM');
+  }
+  for (const type of ['demo/hello', 'effect/append', 'effect/append-gated', 'file/digest']) {
+    expect(shown).toContain(`${type}@1`);
+  }
+  expect(shown).toContain('Hello, ');
+  expect(shown).not.toMatch(/ERROR|WARN/);
+  expect(existsSync(join(installed, 'handlers/demo/hello@1.ts'))).toBe(true);
+}, 60_000);
 
 it('types a program that uses it, for both ways to resolve modules', async () => {
   writeFileSync(
