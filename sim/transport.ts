@@ -15,6 +15,7 @@ import {
   terminalOps,
 } from '../src/contract/index.ts';
 import { limits } from '../src/contract/limits.ts';
+import { typeKey } from '../src/contract/names.ts';
 import { workerDefaults } from '../src/core/defaults.ts';
 import type { Clock } from '../src/ports/clock.ts';
 import type { Answer, Hint, HintEnd, Transport } from '../src/ports/transport.ts';
@@ -86,6 +87,8 @@ export class SimulatedTransport implements Transport {
   presentAfterMs = 15_000;
   needHandlers = false;
   drainWish = false;
+  /** Grants whatever is there, also what no claim wants: not as the contract has it. */
+  grantsUnwanted = false;
   features: string[] = [];
   batch: number = limits.batch;
   /** No call gets an answer: the machine does not accept connections. */
@@ -356,7 +359,7 @@ export class SimulatedTransport implements Transport {
 
   #grant(request: ClaimRequest): Said<ClaimAnswer> {
     const again = this.#claims.get(request.requestId);
-    const granted = again ?? this.#queue.splice(0, request.max);
+    const granted = again ?? this.#take(request);
     this.#claims.set(request.requestId, granted);
     const alive = granted.filter(({ ended }) => ended === undefined);
     const now = this.#clock.now();
@@ -369,6 +372,22 @@ export class SimulatedTransport implements Transport {
       pollAfterMs: this.pollAfterMs,
       drain: this.drainWish,
     });
+  }
+
+  /** The oldest that are wanted, within the slots of each type. */
+  #take({ max, want }: ClaimRequest): OfferedAttempt[] {
+    if (this.grantsUnwanted) return this.#queue.splice(0, max);
+    const slots = new Map(want.map((one) => [typeKey(one.type, one.schemaVersion), one.slots]));
+    const taken: OfferedAttempt[] = [];
+    for (const offered of this.#queue) {
+      const key = typeKey(offered.attempt.type, offered.attempt.schemaVersion);
+      const left = slots.get(key) ?? 0;
+      if (left === 0 || taken.length === max) continue;
+      slots.set(key, left - 1);
+      taken.push(offered);
+    }
+    for (const offered of taken) this.#queue.splice(this.#queue.indexOf(offered), 1);
+    return taken;
   }
 
   #judge(sent: SentReport): Said<ReportAnswer> {

@@ -59,6 +59,9 @@ export const serverDefaults = {
   keepAliveMs: 75 * SECOND,
   headerBytes: 16_384,
   connections: 10_000,
+  /** Read and dropped of a body that is too large, so that its sender, who writes first, meets the answer. */
+  discardBytes: 33_554_432,
+  discardMs: 5 * SECOND,
   /** No byte in or out, streams are pinged every 15 s: the peer is gone. */
   silenceMs: 2 * MINUTE,
 } as const;
@@ -92,6 +95,8 @@ export const workerDefaults = {
   killWaitMs: 5 * SECOND,
   /** A spool that could not be written is tried again this often. */
   spoolRetryMs: SECOND,
+  /** A type whose handler could not be started is left out of claims so long: each try costs a task one of its tries. */
+  typePause: { initialMs: SECOND, factor: 2, maxMs: MINUTE, jitter: 0.2 },
   presentEveryMs: 15 * SECOND,
   hintSilenceMs: 45 * SECOND,
   /** A hint stream that was open so long was one: the next retry is a first one again. */

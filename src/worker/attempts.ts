@@ -194,6 +194,12 @@ export class Attempts {
     return this.#slots;
   }
 
+  /** Those that are to run here and whose handlers have not begun. */
+  *unbegun(): Generator<Named> {
+    for (const { attempt, state } of this.#slotted)
+      if (!state.begun && (state.phase === 'claimed' || state.phase === 'running')) yield attempt;
+  }
+
   /** Handlers that were killed and do not go. */
   get stuck(): number {
     let stuck = 0;

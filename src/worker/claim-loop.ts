@@ -3,11 +3,10 @@
  * at a time for the slots that are free; an unanswered one is repeated with the same request id, so that the same
  * attempts come back. Ends when a drain begins: what an answer still brings is given back, never dropped.
  */
-import type { ClaimAnswer, ClaimRequest } from '../contract/index.ts';
+import type { ClaimAnswer, ClaimRequest, Want } from '../contract/index.ts';
 import { bounds } from '../contract/limits.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { afterClaim, firstPoll, pollDelayMs } from '../core/polling.ts';
-import { wanted } from '../core/slots.ts';
 import type { Answer } from '../ports/transport.ts';
 import type { Attempts } from './attempts.ts';
 import { Claimed } from './claimed.ts';
@@ -29,6 +28,8 @@ export class ClaimLoop {
   #fruitlessAt = Number.NEGATIVE_INFINITY;
   #polling = firstPoll;
   #answeredAt = Number.NEGATIVE_INFINITY;
+  /** When the last claim was made up: a pause of a type that ran out later is a reason to ask. */
+  #madeAt = Number.NEGATIVE_INFINITY;
   #pollAfterMs: number = workerDefaults.pollMinMs;
   /** Chance of the present pause, so that looking at it twice does not change it. */
   #fraction = 0;
@@ -72,16 +73,18 @@ export class ClaimLoop {
 
   /** When the next claim may be sent, as things stand; looked at again after every wake. */
   #dueAt(): number {
-    const { hintsWork, notClaiming, settings, workWanted } = this.#ctx;
-    if (notClaiming !== undefined || settings.handlers.length === 0)
-      return Number.POSITIVE_INFINITY;
+    const { heldBack, hintsWork, pauses, ports, settings, workWanted } = this.#ctx;
+    if (heldBack || settings.handlers.length === 0) return Number.POSITIVE_INFINITY;
     if (this.#attempts.slots.claimable === 0) return Number.POSITIVE_INFINITY;
     const soonest = Math.max(this.#retryAt, this.#fruitlessAt + workerDefaults.claimGapMs);
     // An unanswered claim may have brought something that nobody renews: as soon as it may be asked again.
-    if (workWanted || this.#unanswered) return soonest;
+    if (this.#unanswered) return soonest;
+    if (this.#want().length === 0) return Math.max(soonest, pauses.nextTrial(ports.clock.now()));
+    if (workWanted) return soonest;
     const facts = { hintsWork, pollAfterMs: this.#pollAfterMs, maxMs: settings.pollMaxMs };
     const pause = pollDelayMs(this.#polling, facts, this.#fraction);
-    return Math.max(soonest, this.#answeredAt + pause);
+    const trial = pauses.nextTrial(this.#madeAt);
+    return Math.max(soonest, Math.min(this.#answeredAt + pause, trial));
   }
 
   async #claim(): Promise<void> {
@@ -96,9 +99,18 @@ export class ClaimLoop {
     else await this.#notAnswered(request, answer);
   }
 
+  /** What may be claimed now: nothing of a type that is paused. */
+  #want(): Want[] {
+    return this.#ctx.pauses.want(this.#most, this.#attempts.unbegun());
+  }
+
+  get #most(): number {
+    return Math.min(this.#attempts.slots.claimable, bounds.claimMax);
+  }
+
   #request(): ClaimRequest {
-    const { settings, ports } = this.#ctx;
-    const claimable = Math.min(this.#attempts.slots.claimable, bounds.claimMax);
+    const { settings, pauses, ports } = this.#ctx;
+    this.#madeAt = ports.clock.now();
     return {
       workerId: settings.workerId,
       sessionId: settings.sessionId,
@@ -107,8 +119,8 @@ export class ClaimLoop {
         : { earlierSessions: [...ports.spool.earlierSessions] }),
       requestId: this.#ctx.id('req'),
       pools: [...settings.pools],
-      want: wanted(claimable, settings.handlers),
-      max: claimable,
+      want: this.#want(),
+      max: pauses.most(this.#most),
     };
   }
 

@@ -9,6 +9,7 @@ import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { Transport } from '../ports/transport.ts';
 import type { Spool } from './spool.ts';
+import { TypePauses } from './type-pauses.ts';
 import { Wakeup } from './wakeup.ts';
 
 /** What the loops share: the ports, the settings, and what the worker knows of itself and its control plane. */
@@ -82,6 +83,8 @@ export class WorkerContext {
   hintsWork = false;
   /** Something may be there to be claimed: asked for at once, not at the next poll. Set again while a claim is under way. */
   workWanted = false;
+  /** Types whose handlers cannot be started here. */
+  readonly pauses: TypePauses;
   /** In words: why nothing is claimed, by its source. Shown by presence, `workers` and doctor. */
   readonly #troubles = new Map<Trouble, string>();
   onSuperseded: (why: string) => void = () => {};
@@ -91,6 +94,7 @@ export class WorkerContext {
   constructor(ports: WorkerPorts, settings: WorkerSettings) {
     this.ports = ports;
     this.settings = settings;
+    this.pauses = new TypePauses(this);
     const wakeup = () => new Wakeup(ports.clock);
     this.wake = {
       claim: wakeup(),
@@ -142,10 +146,17 @@ export class WorkerContext {
     if (cause instanceof TaskError && cause.code === 'SPOOL_LOST') this.onSpoolLost(cause.message);
   }
 
-  /** Why nothing is claimed now, in words. */
+  /** Something holds back every claim. */
+  get heldBack(): boolean {
+    return this.#troubles.size > 0;
+  }
+
+  /** Why nothing, or some type, is not claimed now, in words. */
   get notClaiming(): string | undefined {
-    if (this.#troubles.size === 0) return undefined;
-    return cutText([...this.#troubles.values()].join('; '), bounds.reasonChars / 2);
+    const { words } = this.pauses;
+    const all = [...this.#troubles.values(), ...(words === undefined ? [] : [words])];
+    if (all.length === 0) return undefined;
+    return cutText(all.join('; '), bounds.reasonChars / 2);
   }
 
   id(kind: 'req' | 'ses'): string {

@@ -94,7 +94,10 @@ export class RunAttempt {
         ...(handler.file === undefined ? {} : { file: handler.file }),
       },
       {
-        begun: () => this.attempts.feed(held, { kind: 'begun' }),
+        begun: () => {
+          this.attempts.feed(held, { kind: 'begun' });
+          this.#ctx.pauses.begun(attempt);
+        },
         progress: (update) => words.progress(update),
         log: (lines) => words.log(lines),
         effectRequested: () => this.attempts.feed(held, { kind: 'effect-requested' }),
@@ -109,6 +112,8 @@ export class RunAttempt {
     void job.ended.then((end) => {
       timer?.cancel();
       void words.end();
+      // Before the slot is free and asks for work.
+      this.#ctx.pauses.ended(attempt, end);
       this.attempts.feed(held, { kind: 'handler-ended', end });
     });
   }

@@ -292,6 +292,7 @@ it('gives back what it cannot read, and runs its neighbours', async () => {
 
 it('gives back what it has no handler for, as an unknown version or another type', async () => {
   const world = new SimWorld();
+  world.transport.grantsUnwanted = true;
   const other = world.transport.offer({ type: 'x/y' });
   const version = world.transport.offer({ type: 'demo/hello', schemaVersion: 2 });
   const odd = world.transport.offer({ type: 'not a type @ all', effectSafety: 'pure' });
@@ -304,6 +305,7 @@ it('gives back what it has no handler for, as an unknown version or another type
 
 it('gives back what exceeds the free slots, renewing it until that is answered', async () => {
   const world = new SimWorld();
+  world.transport.grantsUnwanted = true;
   const all = [1, 2, 3].map(() => world.transport.offer({ type: 'demo/hello' }));
   world.transport.onCall(
     'claim',
