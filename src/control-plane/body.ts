@@ -1,4 +1,6 @@
 import { parseJson } from '../contract/json.ts';
+import { serverDefaults } from '../core/defaults.ts';
+import type { Clock } from '../ports/clock.ts';
 import { isRefusal, type Refusal, refusal } from './answer.ts';
 
 /** A request's body, read within its bound and taken apart once. */
@@ -10,7 +12,11 @@ export interface Body {
 }
 
 /** Reads a JSON body. An absent one counts as `{}`, so that calls without fields need none. */
-export async function readJson(request: Request, maxBytes: number): Promise<Body | Refusal> {
+export async function readJson(
+  request: Request,
+  maxBytes: number,
+  clock: Clock,
+): Promise<Body | Refusal> {
   const encoding = request.headers.get('content-encoding');
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
     return refusal(
@@ -19,7 +25,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<Body
     );
   }
   // A peer that breaks off hears no answer; it is no failure of ours.
-  const bytes = await readBytes(request, maxBytes).catch(() =>
+  const bytes = await readBytes(request, maxBytes, clock).catch(() =>
     invalid([{ path: '', message: 'broke off before its body was whole' }]),
   );
   if (isRefusal(bytes)) return bytes;
@@ -52,9 +58,16 @@ export function invalid(issues: readonly { path: string; message: string }[]): R
   return refusal('INVALID_REQUEST', `${where} ${first?.message}${others}.`, { issues });
 }
 
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array | Refusal> {
+async function readBytes(
+  request: Request,
+  maxBytes: number,
+  clock: Clock,
+): Promise<Uint8Array | Refusal> {
   const announced = Number(request.headers.get('content-length') ?? Number.NaN);
-  if (announced > maxBytes) return tooLarge(maxBytes);
+  if (announced > maxBytes) {
+    if (announced <= serverDefaults.discardBytes) await discard(request.body?.getReader(), clock);
+    return tooLarge(maxBytes);
+  }
   // HTTP keeps a peer to the length it announced; without one the body is counted while it comes.
   if (Number.isInteger(announced)) return new Uint8Array(await request.arrayBuffer());
   if (request.body === null) return new Uint8Array();
@@ -66,7 +79,8 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
     if (done) break;
     size += value.byteLength;
     if (size > maxBytes) {
-      await reader.cancel().catch(() => {});
+      chunks.length = 0;
+      await discard(reader, clock);
       return tooLarge(maxBytes);
     }
     chunks.push(value);
@@ -74,7 +88,29 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
 }
 
-/** The rest of the body is not read: the connection cannot be used again. */
+/** Many clients send their whole body before they look for an answer: a connection that is cut meanwhile has none. */
+async function discard(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  clock: Clock,
+): Promise<void> {
+  if (!reader) return;
+  const end = () => void reader.cancel().catch(() => {});
+  const timer = clock.timer(serverDefaults.discardMs, end);
+  try {
+    for (let bytes = 0; bytes < serverDefaults.discardBytes; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      bytes += value.byteLength;
+    }
+    end();
+  } catch {
+    // Whoever breaks off wants no answer.
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** What is left of the body is not read: the connection cannot be used again. */
 function tooLarge(maxBytes: number): Refusal {
   return refusal(
     'PAYLOAD_TOO_LARGE',

@@ -91,7 +91,7 @@ async function run(
   }
   let body = NO_BODY;
   if (operation.body) {
-    const read = await readJson(request, services.limits.batchBytes);
+    const read = await readJson(request, services.limits.batchBytes, services.clock);
     if (isRefusal(read)) return read;
     body = read;
   }

@@ -186,6 +186,33 @@ describe('a peer', () => {
     expect(reply.headers.get('connection')).toBe('close');
     expect(await reply.json()).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
   });
+
+  it('with a body far over the cap gets its 413 too, with and without a length', async () => {
+    const { url, adminKey } = await serve(folder());
+    const chunk = new Uint8Array(1_000_000).fill(0x20);
+    const chunked = (count: number) =>
+      new ReadableStream<Uint8Array>({
+        pull(controller) {
+          if (count-- > 0) controller.enqueue(chunk);
+          else controller.close();
+        },
+      });
+    for (let i = 0; i < 5; i++) {
+      for (const body of [chunked(13), new Uint8Array(20_000_000).fill(0x20)]) {
+        const init = { method: 'POST', body, duplex: 'half' } as RequestInit;
+        const reply = await api(url, '/tasks', adminKey as string, init);
+        expect(reply.status).toBe(413);
+        expect(await reply.json()).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
+      }
+    }
+  });
+
+  it('that stops in the middle of a body over the cap is answered within seconds', async () => {
+    const { port, adminKey } = await serve(folder());
+    const head = `POST /api/tasks/v1/tasks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${adminKey}\r\nContent-Type: application/json\r\nContent-Length: 2000000\r\n\r\n`;
+    const { ended } = await raw(port, `${head}${' '.repeat(1_000)}`);
+    expect(await ended).toMatch(/^HTTP\/1\.1 413 [\s\S]*PAYLOAD_TOO_LARGE/);
+  }, 20_000);
 });
 
 it('stops within 5 s with open streams, a long poll and an idle socket (F12)', async () => {
