@@ -2,7 +2,7 @@
  * Lets a handler import this package from any folder: where it is not installed beside the handler, the host's own
  * copy is taken. What is installed always comes first, and nothing on the disk changes.
  */
-import { registerHooks } from 'node:module';
+import Module from 'node:module';
 
 /** What `exports` in package.json offers → the file, in sources and in `dist/`. */
 const FACES: Readonly<Record<string, { readonly source: string; readonly built: string }>> = {
@@ -13,7 +13,8 @@ const FACES: Readonly<Record<string, { readonly source: string; readonly built: 
 /** For `import` and `require` alike. Once, before the first handler is loaded. */
 export function resolveOwnPackage(): void {
   const built = !import.meta.url.endsWith('.ts');
-  registerHooks({
+  // Absent before Node 22.15, on which the package has to be installed beside the handlers.
+  Module.registerHooks?.({
     resolve(specifier, context, next) {
       const face = Object.hasOwn(FACES, specifier) ? FACES[specifier] : undefined;
       if (face === undefined) return next(specifier, context);
