@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import type { ExitName } from './exit-codes.ts';
+import { toldProblems } from './handler-words.ts';
 import { discover, handlerKey } from './handlers.ts';
+import { plain } from './style.ts';
 import type { WorkerCall } from './worker-agent.ts';
 import { nothingToServe } from './worker-words.ts';
 
@@ -17,10 +19,10 @@ export async function checkHandlersOnly(call: WorkerCall): Promise<ExitName> {
         : 'non-idempotent (not declared)';
       await io.out.line(`${style.good('ok')}    ${handlerKey(handler)}  ${style.faint(safety)}`);
     }
-    for (const { severity, message, hint } of problems) {
+    for (const { severity, says, hint } of toldProblems(problems)) {
       const word = severity === 'error' ? style.bad('fail') : style.warn('warn');
-      await io.out.line(`${word}  ${message}`);
-      await io.out.line(`      ${style.faint('fix:')} ${hint}`);
+      await io.out.line(`${word}  ${plain(says)}`);
+      await io.out.line(`      ${style.faint('fix:')} ${plain(hint)}`);
     }
   }
   const broken = problems.filter(({ severity }) => severity === 'error').length;

@@ -4,6 +4,7 @@ import { devCommand } from './commands/dev.ts';
 import { keysNew } from './commands/keys-new.ts';
 import { tasksCancel } from './commands/tasks-cancel.ts';
 import { tasksDoctor } from './commands/tasks-doctor.ts';
+import { tasksDrain } from './commands/tasks-drain.ts';
 import { tasksEvents } from './commands/tasks-events.ts';
 import { tasksList } from './commands/tasks-list.ts';
 import { tasksLogs } from './commands/tasks-logs.ts';
@@ -32,6 +33,7 @@ export const commands: readonly Command[] = [
   tasksRetry,
   tasksResolve,
   tasksWorkers,
+  tasksDrain,
   tasksTypes,
   tasksDoctor,
   keysNew,

@@ -2,6 +2,7 @@ import { openClient } from '../client/open-client.ts';
 import type { ServiceClient } from '../client/service-client.ts';
 import { type KeyKind, makeId } from '../contract/index.ts';
 import { proxyFromEnvironment } from '../wire/proxy.ts';
+import { serviceAddress } from '../wire/service-url.ts';
 import type { Io } from './command.ts';
 import { findKey, type KeyPlaces } from './keys.ts';
 import type { SettingName } from './setting-table.ts';
@@ -45,6 +46,8 @@ export async function connect(
 ): Promise<Connected> {
   const { io, keyPlaces, notes, settings } = call;
   const { clock, random } = io;
+  // Before the key is looked for: a wrong address is the first thing to mend.
+  serviceAddress(settings.url, settings.insecureHttp);
   const key = await findKey(kinds, keyPlaces);
   notes.keyFrom = key.from;
   if (key.advice) await io.err.line(`note   ${key.advice}`);

@@ -1,4 +1,4 @@
-import { type KeyKind, TaskError } from '../contract/index.ts';
+import { KEY_PREFIX, type KeyKind, TaskError } from '../contract/index.ts';
 import {
   constantKey,
   type KeySource,
@@ -53,9 +53,21 @@ export interface FoundKey {
 export async function findKey(kinds: readonly KeyKind[], places: KeyPlaces): Promise<FoundKey> {
   for (const place of keyPlaces(places)) {
     const fits = [undefined, ...kinds].flatMap((kind) => place.filter((key) => key.kind === kind));
-    if (fits[0]) return fits[0].load();
+    if (fits[0]) return looked(await fits[0].load());
   }
   throw missing(kinds, places);
+}
+
+/** What stands there may be no key at all; the control plane could not say from where it came. */
+function looked(key: FoundKey): FoundKey {
+  if (key.source.current().startsWith(KEY_PREFIX)) return key;
+  throw new TaskError(
+    'KEY_MALFORMED',
+    `What stands in ${key.from} is no key: it does not begin with "${KEY_PREFIX}".`,
+    {
+      hint: 'A key is one line that begins with "il_"; make one with interlock keys new.',
+    },
+  );
 }
 
 /** Every key that is configured, the strongest place first. */

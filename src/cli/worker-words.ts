@@ -4,6 +4,7 @@ import type { WorkerEnd } from '../worker/worker.ts';
 import type { Call } from './command.ts';
 import { durationWords } from './duration.ts';
 import type { ExitName } from './exit-codes.ts';
+import { toldProblems } from './handler-words.ts';
 import { type Discovery, handlerKey } from './handlers.ts';
 import { findKey } from './keys.ts';
 import type { WorkerCall } from './worker-agent.ts';
@@ -19,8 +20,8 @@ export function summary({ settings }: WorkerCall, at: string, { handlers }: Disc
 }
 
 export function tellHandlers({ handlers, problems }: Discovery, log: SystemLog): void {
-  for (const { severity, message, hint, file, type, code } of problems) {
-    const text = `${message} ${hint}`;
+  for (const { severity, says, hint, file, type, code } of toldProblems(problems)) {
+    const text = `${says} ${hint}`;
     const fields = { file, ...(type && { type }), code };
     if (severity === 'error') log.error('handler.not-served', text, fields);
     else log.warn('handler.warning', text, fields);
@@ -57,7 +58,7 @@ export async function ended(
       const count = `${end.stopped} ${end.stopped === 1 ? 'handler' : 'handlers'}`;
       log.warn(
         'worker.drained',
-        `Drained; ${count} had to be stopped, within ${durationWords(settings.drainTimeoutMs)} or by a second signal. ${kept}`,
+        `Drained; ${count} had not ended within ${durationWords(settings.drainTimeoutMs)}, or before a second signal, and ${end.stopped === 1 ? 'was' : 'were'} stopped. ${kept}`,
         fields,
       );
       break;
@@ -101,11 +102,11 @@ async function keyHint(places: Call['keyPlaces']): Promise<string> {
 }
 
 export function nothingToServe(folder: string, { problems }: Discovery): TaskError {
-  const [first] = problems;
+  const [first] = toldProblems(problems);
   return new TaskError(
     'HANDLERS_NONE',
     first
-      ? `None of the handlers in ${folder} can be served: ${first.message}`
+      ? `None of the handlers in ${folder} can be served: ${first.says}`
       : `There is no handler in ${folder}.`,
     {
       hint:

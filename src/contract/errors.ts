@@ -46,17 +46,17 @@ export const taskErrorCodes = {
   ATTEMPTS_EXHAUSTED: {
     by: 'control plane',
     title: 'Every permitted attempt was lost',
-    next: 'See `details.reason` (out of memory, host died, timeout, lease); mend the cause, then `interlock tasks retry`.',
+    next: 'See `details.reason` (out of memory, host died, timeout, lease); mend the cause, then `interlock tasks retry <task-id> --reason "…"`.',
   },
   OUTCOME_UNKNOWN: {
     by: 'control plane',
     title: 'It is not known whether the effect took place',
-    next: 'Look at the outside world, then `interlock tasks resolve` with what you found.',
+    next: 'Look at the outside world, then `interlock tasks resolve <task-id>` with what you found.',
   },
   UNDELIVERABLE: {
     by: 'control plane',
     title: 'Workers took the task and gave it back too often',
-    next: 'See the journal for the reasons of release; mend the worker, then `interlock tasks retry`.',
+    next: 'See the journal for the reasons of release; mend the worker, then `interlock tasks retry <task-id> --reason "…"`.',
   },
   DEADLINE_PASSED: {
     by: 'control plane',

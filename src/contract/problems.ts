@@ -23,7 +23,7 @@ export const problemCodes = {
   SCOPE_DENIED: {
     status: 403,
     title: 'The key may not do this',
-    next: 'Use a key of the kind named in the detail; make one with `interlock keys new`.',
+    next: 'Use a key of a kind that may do it; make one with `interlock keys new --kind`.',
   },
   NOT_FOUND: {
     status: 404,
@@ -53,7 +53,7 @@ export const problemCodes = {
   TASK_TERMINAL: {
     status: 409,
     title: 'The task has already ended',
-    next: 'Nothing is left to cancel; an operator may retry it.',
+    next: 'Nothing is left to do; a failed, expired or cancelled task can be run again: `interlock tasks retry <task-id> --reason "…"`.',
   },
   NOT_RELEASABLE: {
     status: 409,
@@ -68,7 +68,7 @@ export const problemCodes = {
   CONFLICT: {
     status: 409,
     title: 'Something changed since you looked',
-    next: 'Read it again and decide anew.',
+    next: 'Look at it as it is now (`interlock tasks show`), and do what fits that.',
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,

@@ -171,7 +171,7 @@ function again(nowMs: number, task: TaskState, undelivered: boolean, ending: End
       status: 'failed',
       error: ending.error ?? {
         code: 'ATTEMPTS_EXHAUSTED',
-        message: `All ${task.permitted} permitted attempts were used; the last was lost: ${reasonOf(ending)}.`,
+        message: `${task.permitted === 1 ? 'The one permitted attempt was' : `All ${task.permitted} permitted attempts were used; the last was`} lost: ${reasonOf(ending)}.`,
         retryable: false,
         details: { ...details(ending), reason: reasonOf(ending) },
       },

@@ -58,14 +58,14 @@ export function retryTask(
   if (!retryable.has(task.status)) {
     const next =
       task.status === 'outcome-unknown'
-        ? 'Its outcome is unknown: resolve it instead.'
+        ? 'Its outcome is unknown: look at the outside world, then resolve it (interlock tasks resolve).'
         : 'Only a failed, expired or cancelled task can be retried.';
     return refuse('CONFLICT', `Task ${task.id} is ${task.status}. ${next}`, { seq: task.seq });
   }
   if (task.error?.effect === 'begun' && request.acceptRepeatedEffect !== true) {
     return refuse(
       'CONFLICT',
-      `Task ${task.id} failed after its effect had begun; a retry may repeat the effect. Say acceptRepeatedEffect: true if that is all right.`,
+      `Task ${task.id} failed after its effect had begun; a retry may repeat the effect. If that is all right, say so (acceptRepeatedEffect, --accept-repeated-effect).`,
       { seq: task.seq },
     );
   }

@@ -138,7 +138,7 @@ function withoutDuplicates(found: readonly Candidate[], problems: HandlerProblem
           file: path,
           type,
           code: 'HANDLER_DUPLICATE',
-          message: `${same.map(({ path }) => path).join(' and ')} are all ${type}: none of them is served.`,
+          message: `${same.map(({ path }) => path).join(' and ')} are ${same.length === 2 ? 'both' : 'all'} ${type}: none of them is served.`,
           hint: 'Keep one of them.',
         });
       }

@@ -151,7 +151,7 @@ it('takes the next free port where its own is taken, and says so where it was as
     const proc = processes.start('interlock', ['dev'], { cwd, group: true });
     await ready(proc);
     expect(
-      Number(/http:\/\/127\.0\.0\.1:(\d+) \(7420 is taken\)/.exec(proc.out)?.[1]),
+      Number(/http:\/\/127\.0\.0\.1:(\d+) \(7420 is taken, so \d+ is used\)/.exec(proc.out)?.[1]),
     ).toBeGreaterThan(7420);
     expect(proc.out + proc.err).not.toContain('ADDRESS_IN_USE');
   } finally {

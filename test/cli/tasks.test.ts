@@ -1,7 +1,11 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { serveControlPlane } from '../../src/control-plane/serve.ts';
 import { RetryableError, TaskWorker, UnknownOutcomeError } from '../../src/index.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { systemRandom } from '../../src/system/random.ts';
 import { until } from '../e2e/processes.ts';
 import { type Plane, silent, startPlane } from './plane.ts';
 import { interlock } from './run.ts';
@@ -39,6 +43,18 @@ async function worker(plane: Plane, build: (worker: TaskWorker) => void, maxConc
   build(worker);
   onTestFinished(async () => void (await worker.drain()));
   await worker.start();
+}
+
+/** A folder that a control plane has used. */
+async function serveOnce(data: string): Promise<void> {
+  const { stop } = await serveControlPlane({
+    listen: '127.0.0.1:0',
+    data,
+    clock: systemClock(),
+    random: systemRandom(),
+    log: silent,
+  });
+  await stop();
 }
 
 /** Runs until it is told to stop, and obeys. */
@@ -286,6 +302,7 @@ it('makes keys of its own project, and says where those of another are made', as
 
 it('makes the first key of a project in the data folder, whoever runs there', async () => {
   const data = join(temporaryFolder(), 'data');
+  await serveOnce(data);
   const argv = ['keys', 'new', 'shop', '--kind', 'admin', '--project', 'shop', '--data', data];
   const { code, out, err } = await interlock(argv);
   expect(code).toBe(0);
@@ -293,4 +310,92 @@ it('makes the first key of a project in the data folder, whoever runs there', as
     /^key {6}il_\w{43}\nkind {5}admin\nname {5}shop\nproject {2}shop\nid {7}key_\w+\n$/,
   );
   expect(err).toContain('It is shown this once.');
+});
+
+it('makes no data folder for a key: one that no control plane has used is a slip', async () => {
+  const data = join(temporaryFolder(), 'typo');
+  const made = await interlock(['keys', 'new', 'x', '--kind', 'admin', '--data', data]);
+  expect(made).toMatchObject({
+    code: exitCodes['not-found'].code,
+    out: '',
+    err: expect.stringContaining(`No control plane has used the folder ${data}.`),
+  });
+  expect(existsSync(data)).toBe(false);
+});
+
+it('tells at once what it waits for, on stderr, and keeps stdout for the end', async () => {
+  const { plane, run } = await world();
+  const waiting = run('tasks', 'submit', 'later', '--wait');
+  const { id } = await until(
+    async () => JSON.parse((await run('tasks', 'list', '--json')).out).tasks[0],
+    'task',
+  );
+  await worker(plane, (w) => w.handle('later', 1, () => 'done', { effectSafety: 'pure' }));
+  const { code, out, err } = await waiting;
+  expect(code).toBe(0);
+  expect(err).toMatch(new RegExp(`^${id} {2}later@1 is queued: .*no worker`, 'i'));
+  expect(out).toMatch(new RegExp(`^succeeded ${id} .+ after submit`));
+  const json = await run('tasks', 'submit', 'later', '--wait', '--json');
+  expect(json).toMatchObject({ code: 0, err: '' });
+  expect(JSON.parse(json.out)).toMatchObject({ status: 'succeeded' });
+});
+
+it('shows a stack trace as the lines it has, and says where nothing was logged', async () => {
+  const { plane, run, submit, status } = await world();
+  await worker(plane, (w) =>
+    w
+      .handle('traced', 1, (_input, ctx) => ctx.log('Error: no\n    at x\r\n    at y\n'), {
+        effectSafety: 'pure',
+      })
+      .handle('mute', 1, () => null, { effectSafety: 'pure' }),
+  );
+  const traced = await submit('traced');
+  const { out } = await run('tasks', 'logs', traced, '-f');
+  expect(out).toMatch(/^\S+ #1 INFO {2}Error: no\n {26}at x\n {26}at y\n$/);
+  const mute = await submit('mute');
+  await until(async () => (await status(mute)) === 'succeeded', 'end');
+  expect(await run('tasks', 'logs', mute)).toMatchObject({
+    code: 0,
+    out: '',
+    err: `There is no log line of ${mute}; it is succeeded.\n`,
+  });
+});
+
+it('says with a failure that could be tried again how many attempts it had, and shows the next step', async () => {
+  const { plane, run } = await world();
+  await worker(plane, (w) =>
+    w.handle(
+      'busy',
+      1,
+      () => {
+        throw new RetryableError('busy');
+      },
+      { effectSafety: 'pure' },
+    ),
+  );
+  const { out } = await run(
+    ...['tasks', 'submit', 'busy', '--wait', '--policy', 'maxAttempts=2'],
+    ...['--policy', 'backoff.initialMs=1'],
+  );
+  const [, id = ''] = /^failed (\S+)/.exec(out) ?? [];
+  const shown = await run('tasks', 'show', id);
+  for (const text of [out, shown.out])
+    expect(text).toMatch(
+      /2 of 2 attempts were used[\s\S]+next {3}interlock tasks logs .+retry .+--reason/,
+    );
+  expect(shown.out).toMatch(/failed: HANDLER_ERROR: busy \(2 of 2 attempts\)/);
+});
+
+it('asks a worker to drain', async () => {
+  const { plane, run } = await world();
+  expect(await run('tasks', 'drain', 'nobody')).toMatchObject({ code: 66 });
+  await worker(plane, (w) => w.handle('x', 1, () => null));
+  expect(await run('tasks', 'drain', 'garage')).toMatchObject({
+    code: 0,
+    out: 'garage was asked to drain\n',
+  });
+  await until(
+    async () => /garage was asked to drain|offline/.test((await run('tasks', 'workers')).out),
+    'drain',
+  );
 });

@@ -1,5 +1,7 @@
-import { resolve } from 'node:path';
-import { type KeyKind, keyKinds } from '../../contract/index.ts';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type KeyKind, keyKinds, TaskError } from '../../contract/index.ts';
+import { DATABASE } from '../../stores/data-check.ts';
 import { defineCommand } from '../command.ts';
 import { ADMINS, connect, connectionSettings } from '../connect.ts';
 import { KEY_VARIABLES } from '../keys.ts';
@@ -50,7 +52,11 @@ export const keysNew = defineCommand({
     const made =
       args.data === undefined
         ? await remote(call, request, settings)
-        : await local(resolve(io.cwd, args.data), { ...request, project: settings.project }, io);
+        : await local(
+            usedFolder(resolve(io.cwd, args.data)),
+            { ...request, project: settings.project },
+            io,
+          );
     if (json) await io.out.line(JSON.stringify(made));
     else {
       const facts = [
@@ -96,6 +102,14 @@ async function remote(
   }
   const { id, name, kind, project, key, createdAt } = await client.newKey(request);
   return { id, name, kind, project, key, createdAt };
+}
+
+/** A mistyped folder would be made, and the key be of no use anywhere. */
+function usedFolder(folder: string): string {
+  if (existsSync(join(folder, DATABASE))) return folder;
+  throw new TaskError('NOT_FOUND', `No control plane has used the folder ${folder}.`, {
+    hint: 'Name the --data of the control plane; its first start makes the folder.',
+  });
 }
 
 /** In the database itself, on the control plane's machine. */

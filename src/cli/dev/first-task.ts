@@ -54,6 +54,7 @@ export async function firstTask(
 export async function nextThings(
   io: Io,
   spool: string,
+  handlers: readonly string[],
   screen: Screen,
   style: Style,
 ): Promise<void> {
@@ -61,11 +62,13 @@ export async function nextThings(
   await screen.line(
     `\n  In a second terminal, in this folder (the profile knows address and keys):\n`,
   );
-  for (const line of [
-    `tasks submit demo/hello --input '{"name":"Ada"}' --idempotency-key hello-ada`,
-    'tasks list',
-    `tasks doctor --spool ${spool}`,
-  ])
+  const [first] = handlers;
+  const submit = handlers.includes('demo/hello@1')
+    ? [`tasks submit demo/hello --input '{"name":"Ada"}' --idempotency-key hello-ada`]
+    : first === undefined
+      ? []
+      : [`tasks submit ${first} --input '{}'`];
+  for (const line of [...submit, 'tasks list', `tasks doctor --spool ${spool}`])
     await screen.line(`    ${style.strong(`${me} ${line}`)}`);
   await screen.line(`\n  ${style.faint('Ctrl-C drains and ends all of it.')}\n`);
 }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { toldProblems } from '../handler-words.ts';
 import { type Discovery, handlerKey } from '../handlers.ts';
 import { type Check, fail, ok, skip, warn } from './check.ts';
 
@@ -20,8 +21,8 @@ export async function checkHandlers(
       : warn('handlers', `none in ${folder}`, 'Put a handler there, such as demo/hello@1.mjs.');
   return [
     summary,
-    ...problems.map(({ severity, message, hint }) =>
-      severity === 'error' ? fail('handlers', message, hint) : warn('handlers', message, hint),
+    ...toldProblems(problems).map(({ severity, says, hint }) =>
+      severity === 'error' ? fail('handlers', says, hint) : warn('handlers', says, hint),
     ),
   ];
 }

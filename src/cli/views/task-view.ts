@@ -160,8 +160,8 @@ function attemptWords({ attempts, policy }: TaskView): string {
 }
 
 /** A failure that would have been tried again says by itself not why it was not. */
-function usedUp({ status, error }: TaskView): boolean {
-  return status === 'failed' && error?.retryable === true;
+function usedUp({ status, error, attempts, policy }: TaskView): boolean {
+  return status === 'failed' && error?.retryable === true && attempts >= policy.maxAttempts;
 }
 
 function errorLines(task: TaskView, style: Style): string[] {
