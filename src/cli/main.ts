@@ -71,7 +71,7 @@ export async function runCommand(command: Command, typed: Typed, io: Io): Promis
   try {
     return await command.run(call);
   } catch (error) {
-    throw withKeyOrigin(error, call.notes.keyFrom);
+    throw withAddressOrigin(withKeyOrigin(error, call.notes.keyFrom), keys.from.url);
   }
 }
 
@@ -82,6 +82,22 @@ function withKeyOrigin(error: unknown, from: string | undefined): unknown {
   const { code, message, hint, details } = error;
   return new TaskError(code, `${message.replace(/\.$/, '')}. It came from ${from}.`, {
     hint: code === 'UNAUTHENTICATED' ? NEW_KEY : hint,
+    details,
+    cause: error,
+  });
+}
+
+/** The address of a profile is one of `interlock dev`, most of the time. */
+function withAddressOrigin(error: unknown, from: string): unknown {
+  const refused =
+    error instanceof TaskError &&
+    error.code === 'UNREACHABLE' &&
+    error.details?.cause === 'connect' &&
+    from.startsWith('the profile');
+  if (!refused) return error;
+  const { code, message, details } = error;
+  return new TaskError(code, message, {
+    hint: `The address comes from ${from}. Start what it belongs to: npm start, or interlock dev in that folder.`,
     details,
     cause: error,
   });

@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { checkClock } from '../../src/cli/doctor/reach.ts';
 import { checkService } from '../../src/cli/doctor/service.ts';
 import { checkSpool, liesInMemory } from '../../src/cli/doctor/spool-checks.ts';
+import { checkStale, readStale } from '../../src/cli/doctor/stale-reports.ts';
 import { limits } from '../../src/contract/index.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemDisk } from '../../src/system/disk.ts';
@@ -142,8 +143,41 @@ describe('doctor', () => {
     expect(code).toBe(20);
     expect(of('handlers')).toMatchObject([
       { state: 'ok', says: expect.stringContaining('good@1') },
-      { state: 'fail', says: expect.stringContaining('no such thing') },
+      {
+        state: 'fail',
+        says: expect.stringMatching(/^bad@1\.mjs: it does not load: .*no such thing/),
+      },
     ]);
+  });
+});
+
+describe('stale reports', () => {
+  const report = (op: string, kept: boolean) => ({ op, taskId: 'tsk_1', kept });
+
+  it('ask for nothing where all of them only said that an attempt was lost', () => {
+    expect(checkStale('/s', 2, [report('lost', false), report('lost', false)])).toMatchObject({
+      state: 'ok',
+      says: expect.stringMatching(/^2 reports came too late: 2 lost;/),
+    });
+  });
+
+  it('name the task whose outcome can still be taken', () => {
+    expect(checkStale('/s', 2, [report('lost', false), report('complete', true)])).toMatchObject({
+      state: 'warn',
+      says: '2 reports came too late: 1 lost, 1 complete',
+      fix: expect.stringContaining('tasks resolve tsk_1 --as late-report --reason'),
+    });
+  });
+
+  it('are read as they lie in the spool, and a damaged one is left out', async () => {
+    const spool = temporaryFolder();
+    mkdirSync(join(spool, 'stale'));
+    const record = { body: { op: 'fail', taskId: 'tsk_2' } };
+    const answer = { status: 409, problem: { code: 'STALE_ATTEMPT', recorded: true } };
+    writeFileSync(join(spool, 'stale/1.jsonl'), JSON.stringify({ kind: 'stale', record, answer }));
+    writeFileSync(join(spool, 'stale/2.jsonl'), '{"kind":"sta');
+    expect(await readStale(spool)).toEqual([{ op: 'fail', taskId: 'tsk_2', kept: true }]);
+    expect(await readStale(join(spool, 'nowhere'))).toEqual([]);
   });
 });
 

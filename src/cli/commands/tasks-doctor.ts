@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { TaskError } from '../../contract/index.ts';
 import { systemDisk } from '../../system/disk.ts';
 import { systemFolderLock } from '../../system/folder-lock.ts';
@@ -10,6 +11,7 @@ import { checkHandlers } from '../doctor/handler-checks.ts';
 import { checkClock, checkReach } from '../doctor/reach.ts';
 import { checkKeys, checkService } from '../doctor/service.ts';
 import { checkSpool, liesInMemory } from '../doctor/spool-checks.ts';
+import { readStale } from '../doctor/stale-reports.ts';
 import { checkWire } from '../doctor/wire.ts';
 import { openDoors } from '../doors.ts';
 import { discover } from '../handlers.ts';
@@ -106,7 +108,10 @@ async function handlerChecks({ io, settings }: DoctorCall): Promise<Check[]> {
 }
 
 async function spoolChecks({ io, settings }: DoctorCall): Promise<Check[]> {
-  if (settings.spool === undefined || settings.from.spool === 'default')
+  const named = settings.from.spool !== 'default';
+  // A checkout has the folder before any worker has used it.
+  const used = settings.spool !== undefined && existsSync(join(settings.spool, 'owner.json'));
+  if (settings.spool === undefined || !(named || used))
     return [{ name: 'spool', state: 'skip', says: 'not looked at: name one with --spool' }];
   const folder = resolve(io.cwd, settings.spool);
   const found = await inspectSpool({
@@ -117,7 +122,11 @@ async function spoolChecks({ io, settings }: DoctorCall): Promise<Check[]> {
     processInfo: await systemProcessInfo(),
     folder,
   });
-  return checkSpool(found, found.exists && (await liesInMemory(folder)));
+  return checkSpool(
+    found,
+    found.exists && (await liesInMemory(folder)),
+    found.setAside.stale > 0 ? await readStale(folder) : [],
+  );
 }
 
 function verdict(failed: number, warned: number, good: Paint, bad: Paint): string {

@@ -2,9 +2,14 @@ import { statfs } from 'node:fs/promises';
 import type { SpoolInspection } from '../../worker/spool.ts';
 import { durationWords } from '../duration.ts';
 import { type Check, fail, ok, skip, warn } from './check.ts';
+import { checkStale, type StaleReport } from './stale-reports.ts';
 
 /** What `inspectSpool` found, one line each. @param memory the folder does not outlive the machine's next start. */
-export function checkSpool(found: SpoolInspection, memory: boolean): Check[] {
+export function checkSpool(
+  found: SpoolInspection,
+  memory: boolean,
+  stale: readonly StaleReport[] = [],
+): Check[] {
   const { folder } = found;
   if (!found.exists) {
     return [
@@ -48,7 +53,7 @@ export function checkSpool(found: SpoolInspection, memory: boolean): Check[] {
     ownerCheck(found),
     debtCheck(found),
     ...damageChecks(found),
-    ...asideChecks(found),
+    ...asideChecks(found, stale),
   ];
 }
 
@@ -143,7 +148,10 @@ function damageChecks({
   return checks;
 }
 
-function asideChecks({ setAside, folder }: SpoolInspection): Check[] {
+function asideChecks(
+  { setAside, folder }: SpoolInspection,
+  stale: readonly StaleReport[],
+): Check[] {
   const checks: Check[] = [];
   if (setAside.refused > 0)
     checks.push(
@@ -153,14 +161,7 @@ function asideChecks({ setAside, folder }: SpoolInspection): Check[] {
         `Look into ${folder}/refused: each file has the report and the answer. Remove them when they are dealt with.`,
       ),
     );
-  if (setAside.stale > 0)
-    checks.push(
-      warn(
-        'spool stale',
-        `${count(setAside.stale, 'report', 'reports')} came too late`,
-        `Look into ${folder}/stale; what was kept by the control plane can be taken with tasks resolve.`,
-      ),
-    );
+  if (setAside.stale > 0) checks.push(checkStale(folder, setAside.stale, stale));
   if (checks.length === 0) checks.push(skip('spool aside', 'nothing was set aside'));
   return checks;
 }

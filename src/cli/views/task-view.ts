@@ -171,7 +171,8 @@ function errorLines(task: TaskView, style: Style): string[] {
   if (usedUp(task)) lines.push(`It can be tried again, but ${attemptWords(task)} were used.`);
   if (error.effect === 'begun')
     lines.push(style.warn('The attempt was past its gate: its effect may have taken place.'));
-  const details = Object.entries(error.details ?? {});
+  // Issues stand in the message already.
+  const details = Object.entries(error.details ?? {}).filter(([name]) => name !== 'issues');
   if (details.length > 0)
     lines.push(
       style.faint(
