@@ -1,59 +1,27 @@
-import { canonical } from '../src/contract/canonical.ts';
-import {
-  type Attempt,
-  type ClaimAnswer,
-  type ClaimRequest,
-  defaultPolicy,
-  makeProblem,
-  type PresenceAnswer,
-  type PresenceRequest,
-  type Problem,
-  type ProblemCode,
-  type Report,
-  type ReportAnswer,
-  type ServiceInfo,
-  terminalOps,
+import type {
+  ClaimAnswer,
+  ClaimRequest,
+  PresenceAnswer,
+  PresenceRequest,
+  Report,
+  ReportAnswer,
+  ServiceInfo,
 } from '../src/contract/index.ts';
-import { limits } from '../src/contract/limits.ts';
-import { typeKey } from '../src/contract/names.ts';
 import { workerDefaults } from '../src/core/defaults.ts';
 import type { Clock } from '../src/ports/clock.ts';
 import type { Answer, Hint, HintEnd, Transport } from '../src/ports/transport.ts';
+import { SmallControlPlane } from './small-control-plane.ts';
 import { WireWatch } from './wire-watch.ts';
-
-export type CallKind = 'discover' | 'claim' | 'present' | 'report' | 'batch' | 'hints';
-export type Unsent<T> = T extends { sentAt: number } ? Omit<T, 'sentAt'> : never;
-/** An answer without its `sentAt`, or when it comes; `never` lets the call run into its time limit. */
-export type Said<T> = Unsent<Answer<T>> | 'never';
-
-export interface SentCall {
-  readonly kind: CallKind;
-  readonly at: number;
-  readonly request: unknown;
-  answeredAt?: number;
-  answer?: Unsent<Answer<unknown>>;
-}
-
-export interface SentReport {
-  readonly at: number;
-  readonly report: Report;
-  readonly call: SentCall;
-  answeredAt?: number;
-  answer?: Unsent<Answer<ReportAnswer>>;
-}
-
-/** An attempt that was offered, and what became of it. */
-export interface OfferedAttempt {
-  readonly attempt: Attempt;
-  readonly sent: SentReport[];
-  /** The terminal report that was accepted. */
-  ended?: Report;
-  grantedAt?: number;
-  leaseUntil: number;
-  /** The longest time for which its lease had run out. */
-  lapsedMs: number;
-  cancelRequested: boolean;
-}
+import {
+  type CallKind,
+  noAnswer,
+  ok,
+  refused,
+  type Said,
+  type SentCall,
+  type SentReport,
+  type Unsent,
+} from './wire-words.ts';
 
 type CallRule = (
   call: SentCall,
@@ -71,74 +39,28 @@ interface Rule<Subject, Handler> {
  * The transport's double with a small control plane behind it, in simulated time: every call is logged and answered after
  * `latencyMs`, by the first rule that matches or as the contract has it. What a worker may not do is told by `watch`.
  */
-export class SimulatedTransport implements Transport {
+export class SimulatedTransport extends SmallControlPlane implements Transport {
   readonly promises = { leases: true, fencing: true, hints: true, replay: true } as const;
   readonly calls: SentCall[] = [];
   readonly reports: SentReport[] = [];
-  readonly attempts = new Map<string, OfferedAttempt>();
   readonly watch = new WireWatch();
   /** Keys that `reloadKey` finds, in order; the last stays. */
   readonly keys: string[] = ['il_sim'];
   keyReads = 0;
   latencyMs = 2;
-  leaseMs = 3_000;
-  project = 'default';
-  pollAfterMs = 1_000;
-  presentAfterMs = 15_000;
-  needHandlers = false;
-  drainWish = false;
-  /** Grants whatever is there, also what no claim wants: not as the contract has it. */
-  grantsUnwanted = false;
-  features: string[] = [];
-  batch: number = limits.batch;
   /** No call gets an answer: the machine does not accept connections. */
   down = false;
   /** Called with each report before it is answered. */
   onSend: (report: Report) => void = () => {};
   readonly #clock: Clock;
-  readonly #queue: OfferedAttempt[] = [];
-  readonly #claims = new Map<string, OfferedAttempt[]>();
   readonly #callRules: Rule<SentCall, CallRule>[] = [];
   readonly #reportRules: Rule<SentReport, ReportRule>[] = [];
   readonly #streams = new Set<(hint: Hint | HintEnd) => void>();
   #key = 'il_sim';
-  #made = 0;
 
   constructor(clock: Clock) {
+    super(clock);
     this.#clock = clock;
-  }
-
-  /** Queues an attempt for the next claim. */
-  offer(more: Partial<Attempt> & { type: string }): OfferedAttempt {
-    const n = ++this.#made;
-    const attempt: Attempt = {
-      taskId: `tsk_${n}`,
-      attemptId: `att_${n}`,
-      fence: 1,
-      leaseToken: `token-${n}`,
-      leaseMs: this.leaseMs,
-      attempt: 1,
-      schemaVersion: 1,
-      input: null,
-      effectKey: `tsk_${n}`,
-      effectSafety: 'pure',
-      effectGate: 'start',
-      pool: 'default',
-      labels: {},
-      policy: { ...defaultPolicy },
-      cancelRequested: false,
-      ...more,
-    };
-    const offered: OfferedAttempt = {
-      attempt,
-      sent: [],
-      leaseUntil: 0,
-      lapsedMs: 0,
-      cancelRequested: attempt.cancelRequested,
-    };
-    this.#queue.push(offered);
-    this.attempts.set(attempt.attemptId, offered);
-    return offered;
   }
 
   /** Scripts calls; `times` [always]. Returns the end of the rule. */
@@ -190,24 +112,15 @@ export class SimulatedTransport implements Transport {
   }
 
   discover(): Promise<Answer<ServiceInfo>> {
-    return this.#call('discover', undefined, () => this.#info());
+    return this.#call('discover', undefined, () => this.info());
   }
 
   claim(request: ClaimRequest, signal?: AbortSignal): Promise<Answer<ClaimAnswer>> {
-    return this.#call('claim', request, () => this.#grant(request), signal);
+    return this.#call('claim', request, () => this.grant(request), signal);
   }
 
   present(workerId: string, request: PresenceRequest): Promise<Answer<PresenceAnswer>> {
-    return this.#call('present', { workerId, ...request }, () =>
-      ok({
-        serverTime: '2026-01-01T00:00:00Z',
-        project: this.project,
-        presentAfterMs: this.presentAfterMs,
-        offlineAfterMs: 45_000,
-        needHandlers: this.needHandlers,
-        drain: this.drainWish,
-      }),
-    );
+    return this.#call('present', { workerId, ...request }, () => this.hello());
   }
 
   async report(report: Report): Promise<Answer<ReportAnswer>> {
@@ -346,108 +259,10 @@ export class SimulatedTransport implements Transport {
     this.watch.answered(call);
   }
 
-  #info(): Said<ServiceInfo> {
-    const { batch, features } = this;
-    const { logLineBytes, checkpointBytes, inlineBytes, leaseMs, batchBytes } = limits;
-    return ok({
-      contracts: [1],
-      serverTime: '2026-01-01T00:00:00Z',
-      limits: { inlineBytes, batch, batchBytes, leaseMs, checkpointBytes, logLineBytes },
-      features: [...features],
-    });
-  }
-
-  #grant(request: ClaimRequest): Said<ClaimAnswer> {
-    const again = this.#claims.get(request.requestId);
-    const granted = again ?? this.#take(request);
-    this.#claims.set(request.requestId, granted);
-    const alive = granted.filter(({ ended }) => ended === undefined);
-    const now = this.#clock.now();
-    for (const one of alive) {
-      one.grantedAt ??= now;
-      this.#renew(one, again !== undefined);
-    }
-    return ok({
-      attempts: alive.map(({ attempt }) => attempt),
-      pollAfterMs: this.pollAfterMs,
-      drain: this.drainWish,
-    });
-  }
-
-  /** The oldest that are wanted, within the slots of each type. */
-  #take({ max, want }: ClaimRequest): OfferedAttempt[] {
-    if (this.grantsUnwanted) return this.#queue.splice(0, max);
-    const slots = new Map(want.map((one) => [typeKey(one.type, one.schemaVersion), one.slots]));
-    const taken: OfferedAttempt[] = [];
-    for (const offered of this.#queue) {
-      const key = typeKey(offered.attempt.type, offered.attempt.schemaVersion);
-      const left = slots.get(key) ?? 0;
-      if (left === 0 || taken.length === max) continue;
-      slots.set(key, left - 1);
-      taken.push(offered);
-    }
-    for (const offered of taken) this.#queue.splice(this.#queue.indexOf(offered), 1);
-    return taken;
-  }
-
   #judge(sent: SentReport): Said<ReportAnswer> {
     const rule = this.#reportRules.find(({ left, match }) => left > 0 && match(sent));
-    if (!rule) return this.#decide(sent);
+    if (!rule) return this.decide(sent.report);
     rule.left--;
-    return rule.handler(sent, () => this.#decide(sent));
+    return rule.handler(sent, () => this.decide(sent.report));
   }
-
-  #decide({ report }: SentReport): Said<ReportAnswer> {
-    const { op, attemptId, fence } = report;
-    const offered = this.attempts.get(attemptId);
-    const accepted = { accepted: true as const, attemptId, fence, op };
-    if (!offered) return refused(404, 'NOT_FOUND', { kind: 'attempt', project: this.project });
-    if (offered.ended) {
-      if (canonical(offered.ended) === canonical(report))
-        return ok({ ...accepted, replayed: true });
-      return refused(409, op === 'renew' ? 'LEASE_EXPIRED' : 'STALE_ATTEMPT');
-    }
-    this.#renew(offered, true);
-    if (terminalOps.has(op)) {
-      offered.ended = report;
-      return ok(accepted);
-    }
-    const { cancelRequested } = offered;
-    const cancel = cancelRequested ? { cancelRequested } : {};
-    return ok({ ...accepted, leaseMs: offered.attempt.leaseMs, ...cancel });
-  }
-
-  #renew(offered: OfferedAttempt, counted: boolean): void {
-    const now = this.#clock.now();
-    if (counted) offered.lapsedMs = Math.max(offered.lapsedMs, now - offered.leaseUntil);
-    offered.leaseUntil = now + offered.attempt.leaseMs;
-  }
-}
-
-export function ok<T>(value: T): Unsent<Answer<T>> {
-  return { kind: 'ok', value } as unknown as Unsent<Answer<T>>;
-}
-
-export function refused(
-  status: number,
-  code: ProblemCode,
-  more: Partial<Problem> & { retryAfterMs?: number } = {},
-): Unsent<Answer<never>> {
-  const { retryAfterMs, ...rest } = more;
-  return {
-    kind: 'refused',
-    status,
-    problem: { ...makeProblem(code, 'as the test says'), status, ...rest },
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  } as Unsent<Answer<never>>;
-}
-
-export function noAnswer(
-  cause: Extract<Answer<never>, { kind: 'no-answer' }>['cause'],
-  retryAfterMs?: number,
-): Unsent<Answer<never>> {
-  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
-  return { kind: 'no-answer', why: `Nobody answered (${cause}).`, cause, ...wait } as Unsent<
-    Answer<never>
-  >;
 }

@@ -1,7 +1,7 @@
 import { canonical } from '../src/contract/canonical.ts';
 import { type ClaimRequest, type PresenceRequest, terminalOps } from '../src/contract/index.ts';
 import { workerDefaults } from '../src/core/defaults.ts';
-import type { OfferedAttempt, SentCall, SentReport } from './transport.ts';
+import type { OfferedAttempt, SentCall, SentReport } from './wire-words.ts';
 
 /** What a worker may never do on the wire, watched in simulated time, where nothing crosses by accident. */
 export class WireWatch {

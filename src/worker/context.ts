@@ -66,8 +66,8 @@ export class WorkerContext {
   drain: DrainState = working;
   /** When a drain must be over, by the clock: a stop's grace lies inside it. */
   drainUntil: number | undefined;
-  /** Set once: the loops end. */
-  stopped = false;
+  /** Aborted once: the loops end, and nobody waits any more. */
+  readonly stopping = new AbortController();
   /** Another process has our spool: nothing may be written there any more. */
   spoolGone = false;
   /** Learnt from the answer to a presence; a refused report is judged by it. */
@@ -117,6 +117,15 @@ export class WorkerContext {
     const { stopGraceMs } = this.settings;
     if (this.drainUntil === undefined) return stopGraceMs;
     return Math.min(stopGraceMs, Math.max(0, this.drainUntil - this.ports.clock.now()));
+  }
+
+  get stopped(): boolean {
+    return this.stopping.signal.aborted;
+  }
+
+  /** Waits, but not beyond the end of the worker: a timer left behind would keep the process. */
+  pause(ms: number): Promise<unknown> {
+    return this.ports.clock.sleep(ms, this.stopping.signal);
   }
 
   get draining(): boolean {

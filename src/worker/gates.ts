@@ -65,10 +65,10 @@ export class Gates {
   }
 
   async #pause(failures: number, result: ReportResult | undefined): Promise<void> {
-    const { clock, random } = this.#ctx.ports;
+    const { random } = this.#ctx.ports;
     const asked = result && result.kind !== 'ok' ? result.retryAfterMs : undefined;
     const backoff = { ...workerDefaults.retry, maxMs: workerDefaults.gateRetryMaxMs };
-    await clock.sleep(pauseMs(backoff, failures, random.fraction(), asked));
+    await this.#ctx.pause(pauseMs(backoff, failures, random.fraction(), asked));
   }
 
   async #meaning(result: ReportResult): Promise<GateAnswer> {

@@ -69,7 +69,7 @@ export class JobWords {
     this.#over = true;
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
-    if (!this.#busy) return undefined;
+    if (!this.#busy || this.#ctx.stopped) return undefined;
     return new Promise((resolve) => {
       const timer = this.#ctx.ports.clock.timer(workerDefaults.wordsWaitMs, resolve);
       this.#quiet = () => {

@@ -59,7 +59,7 @@ export class OnDisk {
 
   /** A result is never dropped because a disk was full: it is tried until it is kept. */
   async #setAside(held: Held, as: 'stale' | 'refused'): Promise<void> {
-    const { clock, log, spool } = this.#ctx.ports;
+    const { log, spool } = this.#ctx.ports;
     const { report, followUp } = held.unwritten ?? {
       report: reportOf(held),
       followUp: held.state.followUp,
@@ -85,7 +85,7 @@ export class OnDisk {
             { attemptId: held.attempt.attemptId },
           );
       }
-      await clock.sleep(workerDefaults.spoolRetryMs);
+      await this.#ctx.pause(workerDefaults.spoolRetryMs);
     }
   }
 
@@ -104,7 +104,7 @@ export class OnDisk {
   }
 
   async #write(held: Held, report: TerminalReport): Promise<void> {
-    const { spool, clock, log } = this.#ctx.ports;
+    const { log, spool } = this.#ctx.ports;
     const direct = new Direct(this.#ctx, this.#attempts, held, report);
     for (let failures = 0; ; failures++) {
       try {
@@ -123,7 +123,7 @@ export class OnDisk {
       if (this.#ctx.stopped) return;
       this.#attempts.feed(held, { kind: 'report-not-written' });
       if (held.state.phase !== 'ending' || (await direct.send())) return;
-      await clock.sleep(workerDefaults.spoolRetryMs);
+      await this.#ctx.pause(workerDefaults.spoolRetryMs);
     }
   }
 

@@ -36,7 +36,9 @@ export class RenewLoop {
   soon(attemptId: string): void {
     const held = this.#attempts.get(attemptId);
     if (!held) return;
-    held.renewAt = Math.min(held.renewAt, held.renewSentAt + workerDefaults.claimGapMs);
+    // However many hints come: as seldom as claims.
+    const soonest = held.renewSentAt + workerDefaults.claimGapMs + slack(held);
+    held.renewAt = Math.min(held.renewAt, soonest);
     this.#ctx.wake.renew.wake();
   }
 

@@ -167,6 +167,7 @@ export class ReportLoop {
   /** `true` if the line is up: then a report without an answer waits by itself. */
   #heard(group: readonly PendingReport[], results: readonly ReportResult[]): boolean {
     const { log } = this.#ctx.ports;
+    if (this.#ctx.stopped) return false;
     if (!results.every(aboutTheLine)) {
       if (this.#line.answered()) {
         log.info('report.answered-again', 'The control plane answers reports again.');

@@ -1,6 +1,7 @@
 import type { AttemptEffect } from '../core/attempt.ts';
 import { workerDefaults } from '../core/defaults.ts';
-import type { StopReason } from '../ports/carrier.ts';
+import type { RunningJob, StopReason } from '../ports/carrier.ts';
+import type { Timer } from '../ports/clock.ts';
 import { Attempts, type Held, label, reportOf } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
 import { Gates } from './gates.ts';
@@ -20,6 +21,8 @@ export class RunAttempt {
   readonly #gates: Gates;
   readonly #words: QuickReports;
   readonly #disk: OnDisk;
+  /** Of handlers that run: their time limits and the end of their grace. */
+  readonly #timers = new Set<Timer>();
 
   constructor(ctx: WorkerContext) {
     this.#ctx = ctx;
@@ -34,6 +37,13 @@ export class RunAttempt {
   /** For an attempt at `ending`: makes its report durable, as the machine asks elsewhere. */
   writeReport(held: Held): void {
     void this.#disk.carryOut(held, [{ do: 'write-report', report: reportOf(held) }]);
+  }
+
+  /** The worker has ended: nothing is to be timed or said any more, whatever a handler still does. */
+  stop(): void {
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    for (const held of this.attempts) void held.words?.end();
   }
 
   #carryOut(held: Held, effects: readonly AttemptEffect[]): void {
@@ -105,12 +115,9 @@ export class RunAttempt {
     );
     held.job = job;
     const limit = shorter(handler.timeoutMs, attempt.policy.attemptTimeoutMs);
-    const timer =
-      limit === undefined
-        ? undefined
-        : this.#ctx.ports.clock.timer(limit, () => this.attempts.feed(held, { kind: 'timed-out' }));
+    if (limit !== undefined)
+      this.#time(job, limit, () => this.attempts.feed(held, { kind: 'timed-out' }));
     void job.ended.then((end) => {
-      timer?.cancel();
       void words.end();
       // Before the slot is free and asks for work.
       this.#ctx.pauses.ended(attempt, end);
@@ -119,15 +126,16 @@ export class RunAttempt {
   }
 
   #stopHandler(held: Held, reason: StopReason): void {
-    const { clock, log } = this.#ctx.ports;
+    const { log } = this.#ctx.ports;
     const graceMs = this.#ctx.stopGraceMs();
     log.info(
       'handler.stopping',
       `${label(held)} is being stopped (${reason}); it has ${(graceMs / 1000).toFixed(1)} s.`,
       { attemptId: held.attempt.attemptId, reason },
     );
-    held.job?.stop(reason, graceMs);
-    const timer = clock.timer(graceMs + workerDefaults.killWaitMs, () => {
+    if (!held.job) return;
+    held.job.stop(reason, graceMs);
+    this.#time(held.job, graceMs + workerDefaults.killWaitMs, () => {
       if (held.state.phase !== 'running') return;
       log.error(
         'handler.stuck',
@@ -137,7 +145,19 @@ export class RunAttempt {
       this.attempts.feed(held, { kind: 'handler-stuck' });
       this.#ctx.wake.presence.wake();
     });
-    void held.job?.ended.then(() => timer.cancel());
+  }
+
+  /** Unless the job ends before. */
+  #time(job: RunningJob, ms: number, fire: () => void): void {
+    const timer = this.#ctx.ports.clock.timer(ms, () => {
+      this.#timers.delete(timer);
+      fire();
+    });
+    this.#timers.add(timer);
+    void job.ended.then(() => {
+      timer.cancel();
+      this.#timers.delete(timer);
+    });
   }
 }
 

@@ -25,8 +25,8 @@ export type { WorkerStatus } from './status.ts';
 export interface WorkerEnd {
   /**
    * `drained`: all handlers ended by themselves · `stopped-handlers`: the deadline or a second signal stopped some ·
-   * `superseded`: another process has our worker id · `key-refused`: at the first start · `spool-lost`: another process
-   * has our spool · `forced`: left at once, by a third signal or because handlers would not go.
+   * `superseded`: another process has our worker id · `key-refused`: at the first start · `spool-lost`: the
+   * spool was taken by another process, removed or moved · `forced`: left at once, by a third signal or because handlers would not go.
    */
   readonly why:
     | 'drained'
@@ -150,13 +150,13 @@ export class Worker {
     return this.#end.promise;
   }
 
-  /** Another process has taken the spool: nothing more may be claimed, written or sent. */
+  /** The spool was taken by another process, removed or moved: nothing more may be claimed, written or sent. */
   spoolLost(detail: string): void {
     this.#ctx.spoolGone = true;
     if (this.#closed) return;
     this.#ctx.ports.log.error(
       'spool.lost',
-      `The spool was taken by another process: ${detail} Stopping at once.`,
+      `This worker has no spool any more, and stops at once: ${detail}`,
     );
     void this.#finish({ why: 'spool-lost', detail });
   }
@@ -289,7 +289,8 @@ export class Worker {
       ...this.#ctx.drain,
       phase: this.#ctx.drain.phase === 'working' ? 'draining' : this.#ctx.drain.phase,
     };
-    this.#ctx.stopped = true;
+    this.#ctx.stopping.abort();
+    this.#run.stop();
     this.#claims.abandon();
     for (const wakeup of Object.values(this.#ctx.wake)) wakeup.wake();
     if (atOnce) for (const held of this.#run.attempts) held.job?.stop('drain', 0);

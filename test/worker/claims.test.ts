@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { noAnswer, ok, refused, type Said } from '../../sim/transport.ts';
+import { noAnswer, ok, refused, type Said } from '../../sim/wire-words.ts';
 import type { ClaimRequest } from '../../src/contract/index.ts';
 import { gaps, handler, SimWorld } from './sim-rig.ts';
 

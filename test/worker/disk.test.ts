@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { returned } from '../../sim/carrier.ts';
-import { noAnswer, refused } from '../../sim/transport.ts';
+import { noAnswer, refused } from '../../sim/wire-words.ts';
 import { spoolDefaults } from '../../src/core/defaults.ts';
 import { gaps, handler, SimWorld } from './sim-rig.ts';
 
@@ -166,7 +166,7 @@ it('forgets the record of an attempt that was over before its record was written
   world.machine.disk.fail({ step: 'append', path: /running/, ms: 3_000, times: 1 });
   const one = transport.offer({ type: 'demo/hello' });
   await world.start();
-  await world.until(() => one.grantedAt !== undefined);
+  await world.until(() => world.worker.status().slots.waiting === 1);
   world.worker.signal();
   await world.until(() => one.ended, 1_000);
   expect(one.ended).toMatchObject({ op: 'release', reason: 'drain' });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { returned } from '../../sim/carrier.ts';
-import { noAnswer, refused } from '../../sim/transport.ts';
+import { noAnswer, refused } from '../../sim/wire-words.ts';
 import type { PresenceRequest } from '../../src/contract/index.ts';
 import { handler, SimWorld } from './sim-rig.ts';
 
@@ -290,6 +290,38 @@ it('leaves no timer behind that would keep its process', async () => {
   while (await world.clock.time.step());
   // The handler's own time limit is over with it; what is left is over in a moment.
   expect(world.now - ended).toBeLessThanOrEqual(2_000);
+});
+
+it('leaves no timer behind where it left at once, whatever its handlers and gates do', async () => {
+  const world = new SimWorld();
+  const { transport } = world;
+  for (let i = 0; i < 2; i++) transport.offer({ type: 'demo/hello' });
+  transport.offer({ type: 'x/y', effectSafety: 'non-idempotent' });
+  transport.onReport('start', () => refused(429, 'RATE_LIMITED', { retryAfterMs: 500_000 }));
+  transport.onReport('progress', () => refused(429, 'RATE_LIMITED', { retryAfterMs: 500_000 }));
+  await world.start({
+    maxConcurrent: 3,
+    handlers: [handler('demo/hello'), handler('x/y', 'non-idempotent')],
+    unkillable: ['demo/hello'],
+    scripts: {
+      'demo/hello': (play) => {
+        play.listener.progress({ percent: 1 });
+        return new Promise(() => {});
+      },
+    },
+  });
+  await world.until(() => transport.sent('progress').length === 2);
+  await world.advance(2_000);
+  for (let i = 0; i < 3; i++) {
+    world.worker.signal();
+    await world.advance(1_100);
+  }
+  expect((await world.ended(3_000)).why).toBe('forced');
+  const calls = transport.calls.length;
+  const ended = world.now;
+  while (await world.clock.time.step());
+  expect(world.now - ended).toBeLessThanOrEqual(10_000);
+  expect(transport.calls.length).toBe(calls);
 });
 
 it('drains while its first hello hangs, and before it was started', async () => {

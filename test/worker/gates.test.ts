@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { returned } from '../../sim/carrier.ts';
-import { noAnswer, refused } from '../../sim/transport.ts';
+import { noAnswer, refused } from '../../sim/wire-words.ts';
 import { handler, SimWorld } from './sim-rig.ts';
 
 const START = [handler('x/y', 'non-idempotent')];

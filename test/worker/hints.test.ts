@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { refused } from '../../sim/transport.ts';
+import { refused } from '../../sim/wire-words.ts';
 import { gaps, SimWorld } from './sim-rig.ts';
 
 const openings = ({ transport }: SimWorld) => transport.of('hints').map(({ at }) => at);

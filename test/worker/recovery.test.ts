@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { noAnswer, ok, refused, type Said } from '../../sim/transport.ts';
+import { noAnswer, ok, refused, type Said } from '../../sim/wire-words.ts';
 import type { ClaimRequest, PresenceRequest } from '../../src/contract/index.ts';
 import { handler, SimWorld } from './sim-rig.ts';
 
@@ -40,7 +40,8 @@ it('tells what was lost before it claims, sends reports as they are, and runs no
   await world.until(() => claimOf(world, 'ses_2'));
   const claim = claimOf(world, 'ses_2');
   expect(transport.sent('lost').length).toBe(2);
-  for (const lost of transport.sent('lost')) expect(lost.at).toBeLessThanOrEqual(claim?.at ?? 0);
+  for (const lost of transport.sent('lost'))
+    expect(lost.answeredAt).toBeLessThanOrEqual(claim?.at ?? 0);
   await world.until(() => transport.of('claim').length > 2);
   await world.advance(10_000);
   expect(world.carrier.started).toEqual([]);

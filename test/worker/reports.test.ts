@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { returned } from '../../sim/carrier.ts';
-import { noAnswer, ok, refused, type Said } from '../../sim/transport.ts';
+import { noAnswer, ok, refused, type Said } from '../../sim/wire-words.ts';
 import type { ReportAnswer } from '../../src/contract/index.ts';
 import { gaps, handler, SimWorld } from './sim-rig.ts';
 
@@ -82,15 +82,42 @@ it('lets no other report wait for one that nobody answers, alone or in a batch',
   );
   const others = Array.from({ length: 60 }, () => transport.offer({ type: 'demo/hello' }));
   await world.start({ maxConcurrent: 8, scripts: { 'demo/hello': world.works(50) } });
-  await world.until(() => others.every(({ ended }) => ended), 30_000);
+  await world.until(() => others.every(({ ended }) => ended), 2_000);
   expect(poison.ended).toBeUndefined();
   const tries = transport.sent('complete', 'att_1').length;
   expect(tries).toBeLessThan(30);
-  await world.advance(120_000);
+  for (let i = 0; i < 25; i++) {
+    await world.advance(4_800);
+    const next = transport.offer({ type: 'demo/hello' });
+    transport.hint({ kind: 'wake', types: [] });
+    await world.until(() => next.ended, 350);
+  }
   const more = transport.sent('complete', 'att_1').length - tries;
   expect(more).toBeGreaterThanOrEqual(2);
   expect(more).toBeLessThanOrEqual(30);
   world.check();
+});
+
+it('soon finds the one report in a full batch that nobody answers', async () => {
+  const world = new SimWorld();
+  const { transport } = world;
+  const all = Array.from({ length: 60 }, () => transport.offer({ type: 'demo/hello' }));
+  const silence = transport.onReport('complete', () => noAnswer('cut'));
+  const options = { maxConcurrent: 60, scripts: { 'demo/hello': world.works(10) } };
+  await world.start(options);
+  await world.until(() => world.spool.stats().pending === 60);
+  world.kill();
+  silence();
+  transport.onCall(
+    ({ request }) => JSON.stringify(request ?? null).includes('"complete","taskId":"tsk_30"'),
+    () => noAnswer('not-the-contract'),
+  );
+  await world.start(options);
+  const others = all.filter(({ attempt }) => attempt.taskId !== 'tsk_30');
+  await world.until(() => others.every(({ ended }) => ended), 8_000);
+  expect(all[29]?.ended).toBeUndefined();
+  await world.until(() => world.spool.stats().pending === 1, 100);
+  world.check({ lapses: true });
 });
 
 it('asks with one report at a time in an outage, and is soon done with all once it is over', async () => {
@@ -115,25 +142,39 @@ it('asks with one report at a time in an outage, and is soon done with all once 
   world.check({ lapses: true });
 });
 
-it('sends an item again, alone, that the results of a batch lacked', async () => {
+it('sends items again, each alone, that the results of a batch lacked', async () => {
   const world = new SimWorld();
   const { transport } = world;
   const all = [1, 2, 3].map(() => transport.offer({ type: 'demo/hello' }));
+  const silence = transport.onReport('complete', () => noAnswer('cut'));
+  const options = { maxConcurrent: 3, scripts: { 'demo/hello': world.works(10) } };
+  await world.start(options);
+  await world.until(() => world.spool.stats().pending === 3);
+  world.kill();
+  silence();
+  const before = transport.sent('complete').length;
   transport.onCall(
-    (call) => call.kind === 'batch' && JSON.stringify(call.request).includes('"complete"'),
+    'batch',
     (_, byDefault) => {
       const said = byDefault() as { kind: 'ok'; value: unknown[] };
-      return ok(said.value.slice(0, -1)) as Said<unknown>;
+      return ok(said.value.slice(0, 1)) as Said<unknown>;
     },
     1,
   );
-  await world.start({ maxConcurrent: 3, scripts: { 'demo/hello': world.works(10) } });
+  await world.start(options);
   await world.until(() => all.every(({ ended }) => ended));
   await world.until(() => world.worker.status().unanswered === 0);
-  const last = transport.sent('complete').at(-1);
-  expect(last?.call.kind).toBe('report');
-  expect(last?.answer).toMatchObject({ kind: 'ok', value: { replayed: true } });
-  world.check();
+  const sent = transport.sent('complete').slice(before);
+  expect(sent.map(({ call }) => call.kind)).toEqual([
+    'batch',
+    'batch',
+    'batch',
+    'report',
+    'report',
+  ]);
+  for (const { answer } of sent.slice(3))
+    expect(answer).toMatchObject({ kind: 'ok', value: { replayed: true } });
+  world.check({ lapses: true });
 });
 
 it('halves a batch that is refused whole and refuses no report for it', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { noAnswer, refused } from '../../sim/transport.ts';
+import { noAnswer, refused } from '../../sim/wire-words.ts';
 import type { PresenceRequest } from '../../src/contract/index.ts';
 import { gaps, handler, SimWorld } from './sim-rig.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Play, returned } from '../../sim/carrier.ts';
-import { noAnswer, refused } from '../../sim/transport.ts';
+import { noAnswer, refused } from '../../sim/wire-words.ts';
 import type { ReportOf } from '../../src/contract/index.ts';
 import { workerDefaults } from '../../src/core/defaults.ts';
 import type { LogLine } from '../../src/ports/carrier.ts';
