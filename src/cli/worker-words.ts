@@ -81,8 +81,8 @@ export async function ended(
       await log.flush();
       throw failed(
         'SPOOL_LOST',
-        `The spool ${spool} was taken by another process: ${end.detail ?? ''}`,
-        'Give each worker a --spool of its own, then start this one again.',
+        end.detail ?? `The spool ${spool} is no longer this worker's.`,
+        'See to its folder, then start the worker again.',
       );
     default:
       await log.flush();

@@ -1,4 +1,5 @@
 import { TaskError } from '../../contract/index.ts';
+import type { Loss } from './lock-keeper.ts';
 
 /** Codes of the spool's errors, what they mean and what to do. */
 export const spoolErrorCodes = {
@@ -19,8 +20,8 @@ export const spoolErrorCodes = {
     next: 'It is tried again by itself; see the system’s reason.',
   },
   SPOOL_LOST: {
-    title: 'Another process took the spool over while this one was stopped',
-    next: 'Start the worker again; it will wait for, or be refused by, the new holder.',
+    title: 'The spool is no longer this worker’s: taken over, removed or moved',
+    next: 'Start the worker again; it will wait for, or be refused by, a new holder.',
   },
   SPOOL_CLOSED: {
     title: 'The spool was closed',
@@ -44,6 +45,18 @@ export function spoolError(
   });
 }
 
+/** What became of a spool that was lost, and the next step. @param why how it showed. */
+export function lossInWords(loss: Loss, folder: string, why: string): string {
+  switch (loss) {
+    case 'taken':
+      return `The spool ${folder} was lost to another process (${why}). Give each worker a spool of its own (--spool).`;
+    case 'gone':
+      return `The spool ${folder} was removed or moved while it was in use (${why}). If it was moved, put it back before the next start: the reports in it are not sent yet. If it was removed, a new start makes an empty one.`;
+    case 'unreachable':
+      return `The lock of the spool ${folder} was lost and cannot be taken again (${why}). Check the disk, the owner and the mode of the folder, then start the worker again.`;
+  }
+}
+
 /** The system's code (`ENOSPC` …) of an error. */
 export function causeCode(cause: unknown): string | undefined {
   const code = (cause as { code?: unknown } | undefined)?.code;
@@ -60,5 +73,7 @@ const REMEDIES: Record<string, string> = {
   EMFILE: 'Too many files are open: raise the limit (`ulimit -n`).',
   ENFILE: 'Too many files are open on this machine: raise the system’s limit.',
   EIO: 'The disk reports an error: check its health; copy the spool elsewhere.',
+  ENOENT:
+    'The folder is gone: if it was moved, put it back; if it was removed, start the worker again.',
   ENOTDIR: 'A part of the path is a file: give another folder (`--spool`).',
 };

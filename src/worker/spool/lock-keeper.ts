@@ -4,6 +4,9 @@ import type { Log } from '../../ports/log.ts';
 import type { Layout } from './layout.ts';
 import { type LockPorts, takeAgain } from './owner-lock.ts';
 
+/** `taken`: by another process · `gone`: removed or moved away · `unreachable`: the disk does not let us see. */
+export type Loss = 'taken' | 'gone' | 'unreachable';
+
 /**
  * Keeps the lock of an open spool. When it was altered or taken away it is taken again if the spool is still ours;
  * else the spool is lost, which is told once.
@@ -12,7 +15,7 @@ export class LockKeeper {
   readonly #ports: LockPorts & { readonly log: Log };
   readonly #layout: Layout;
   readonly #sessionId: string;
-  readonly #onLost: (why: string) => void;
+  readonly #onLost: (loss: Loss, why: string) => void;
   #held: HeldLock | undefined;
   #released = false;
 
@@ -21,7 +24,7 @@ export class LockKeeper {
     layout: Layout,
     sessionId: string,
     held: HeldLock,
-    onLost: (why: string) => void,
+    onLost: (loss: Loss, why: string) => void,
   ) {
     this.#ports = ports;
     this.#layout = layout;
@@ -32,14 +35,15 @@ export class LockKeeper {
 
   /** The lock was altered under us. Never rejects. */
   async altered(why: string): Promise<void> {
-    const held = await this.#takeAgain();
+    const again = await this.#takeAgain();
+    const held = typeof again === 'string' ? undefined : again;
     if (this.#released) {
       await held?.release();
       return;
     }
     this.#held = held;
-    if (!held) {
-      this.#onLost(why);
+    if (typeof again === 'string') {
+      this.#onLost(again, why);
       return;
     }
     this.#ports.log.warn(
@@ -54,7 +58,7 @@ export class LockKeeper {
     await this.#held?.release();
   }
 
-  async #takeAgain(): Promise<HeldLock | undefined> {
+  async #takeAgain(): Promise<HeldLock | Loss> {
     for (let tries = 1; ; tries++) {
       try {
         return await takeAgain(this.#ports, this.#layout, this.#sessionId, (why) => {
@@ -62,9 +66,19 @@ export class LockKeeper {
         });
       } catch {
         // The disk may be in trouble for a moment (no file can be opened): that is not a loss yet.
-        if (tries >= spoolDefaults.lockTries) return undefined;
+        if (tries >= spoolDefaults.lockTries) return this.#unreachable();
         await this.#ports.clock.sleep(spoolDefaults.lockLookMs);
       }
+    }
+  }
+
+  /** A folder that is not there any more takes no lock either. */
+  async #unreachable(): Promise<Loss> {
+    try {
+      const there = await this.#ports.disk.stat(this.#layout.folder);
+      return there === undefined ? 'gone' : 'unreachable';
+    } catch {
+      return 'unreachable';
     }
   }
 }

@@ -71,19 +71,20 @@ export async function takeSpool(
 
 /**
  * The lock was taken away or altered under its holder. If the owner record is still ours, nobody has come (a hand, a
- * backup or a clock touched it): it is taken again. `undefined`: the spool is somebody else's, or gone.
+ * backup or a clock touched it): it is taken again. `gone`: there is no record any more, so it was no other worker.
  */
 export async function takeAgain(
   ports: LockPorts,
   layout: Layout,
   sessionId: string,
   onLost: (why: string) => void,
-): Promise<HeldLock | undefined> {
+): Promise<HeldLock | 'taken' | 'gone'> {
   return ports.lock.door(layout.folder, async () => {
     const owner = await readOwner(ports.disk, layout);
-    if (owner?.sessionId !== sessionId) return undefined;
+    if (owner === undefined) return 'gone';
+    if (owner.sessionId !== sessionId) return 'taken';
     await ports.lock.breakOpen(layout.folder);
-    return ports.lock.take(layout.folder, onLost);
+    return (await ports.lock.take(layout.folder, onLost)) ?? 'taken';
   });
 }
 

@@ -1,9 +1,9 @@
 import type { TerminalReport } from '../../contract/index.ts';
 import type { HeldLock } from '../../ports/folder-lock.ts';
-import { causeCode, spoolError } from './errors.ts';
+import { causeCode, lossInWords, spoolError } from './errors.ts';
 import { Health } from './health.ts';
 import { groupName, type Layout, sessionTag, setAsideName } from './layout.ts';
-import { LockKeeper } from './lock-keeper.ts';
+import { LockKeeper, type Loss } from './lock-keeper.ts';
 import type { SpoolOptions } from './open.ts';
 import { closedOwner, type Owner } from './owner.ts';
 import { rewriteOwner } from './owner-lock.ts';
@@ -78,7 +78,9 @@ export class Spool {
     this.#options = options;
     this.#layout = layout;
     this.#owner = owner;
-    this.#lock = new LockKeeper(options, layout, options.sessionId, held, (why) => this.#lost(why));
+    this.#lock = new LockKeeper(options, layout, options.sessionId, held, (loss, why) =>
+      this.#lost(loss, why),
+    );
     this.#project = options.project;
     this.#seq = found.lastSeq;
     this.#aside = found.aside;
@@ -232,9 +234,9 @@ export class Spool {
     void this.#lock.altered(why);
   }
 
-  #lost(why: string): void {
+  #lost(loss: Loss, why: string): void {
     const { log, workerId, onLost } = this.#options;
-    const text = `The spool ${this.#layout.folder} was lost to another process (${why}). Worker "${workerId}" must not go on with it.`;
+    const text = `${lossInWords(loss, this.#layout.folder, why)} Worker "${workerId}" must not go on with it.`;
     log.error('spool.lost', text, { workerId });
     this.#health.lose(text);
     onLost?.(text);
