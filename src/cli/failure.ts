@@ -66,6 +66,8 @@ const EXITS: Readonly<Record<string, ExitName>> = {
   STORE_TOO_NEW: 'configuration',
   STORE_TOO_OLD: 'configuration',
   CHILD_DIED: 'child-died',
+  FOLDER_GONE: 'input-output',
+  KEY_NOT_SHOWN: 'input-output',
 };
 
 /** Anything thrown becomes one shape here, and nowhere else. */

@@ -1,5 +1,7 @@
+import { fstatSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { TaskError } from '../contract/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { systemRandom } from '../system/random.ts';
 import type { Io } from './command.ts';
@@ -13,11 +15,11 @@ export function systemIo(entry: string): Io {
   const { stdout, stderr } = process;
   return {
     env: process.env,
-    cwd: process.cwd(),
+    cwd: currentFolder(),
     get stdin() {
       return process.stdin;
     },
-    out: outputTo(stdout),
+    out: outputTo(stdout, leadsNowhere(1)),
     err: outputTo(stderr),
     terminal: { out: stdout.isTTY === true, err: stderr.isTTY === true },
     columns: stdout.isTTY ? stdout.columns : undefined,
@@ -25,6 +27,34 @@ export function systemIo(entry: string): Io {
     clock: systemClock(),
     random: systemRandom(),
   };
+}
+
+/** Without one nothing can be found; it is said at once, for nothing else works yet. */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    const failure = toFailure(
+      new TaskError('FOLDER_GONE', 'The current folder is gone: it was removed or moved away.', {
+        hint: 'Change into a folder that is there, and run it again.',
+        cause,
+      }),
+    );
+    const style = makeStyle(wantsColour(process.env, process.stderr.isTTY === true));
+    const json = process.argv.includes('--json');
+    process.stderr.write(json ? failureJson(failure, false) : failureText(failure, style, false));
+    return process.exit(exitCode(failure.exit));
+  }
+}
+
+/** `/dev/null`. A descriptor that was closed when we were started is that too: Node.js opens it there. */
+function leadsNowhere(fd: number): boolean {
+  try {
+    const seen = fstatSync(fd);
+    return seen.isCharacterDevice() && seen.rdev === statSync('/dev/null').rdev;
+  } catch {
+    return process.platform !== 'win32';
+  }
 }
 
 /** A throw that nobody caught ends the program with the code of a bug and words, not with a bare stack. */

@@ -21,13 +21,16 @@ export interface Output {
   readonly closed: boolean;
   /** Why it could not be written, where that is not a reader who left: a full disk. */
   readonly fault: Error | undefined;
+  /** What is written is thrown away: `/dev/null`, or closed before the start. */
+  readonly nowhere: boolean;
   /** Aborts when nobody reads any more. */
   readonly gone: AbortSignal;
   /** All that was written has been taken, or nobody takes it. */
   flush(): Promise<void>;
 }
 
-export function outputTo(stream: Writable): Output {
+/** @param nowhere as in `Output`. */
+export function outputTo(stream: Writable, nowhere = false): Output {
   const gone = new AbortController();
   let fault: Error | undefined;
   const failed = (error: NodeJS.ErrnoException) => {
@@ -58,6 +61,7 @@ export function outputTo(stream: Writable): Output {
     get fault() {
       return fault;
     },
+    nowhere,
     gone: gone.signal,
     flush: () => write(''),
   };

@@ -9,10 +9,15 @@ export interface MadeKey {
   readonly key: string;
 }
 
-/** Makes a key of 256 random bits; only its hash is kept. */
+/**
+ * Makes a key of 256 random bits; only its hash is kept.
+ *
+ * @param show called with the key before it is kept: where it rejects, so does this, and nothing was kept.
+ */
 export async function makeKey(
   { store, random }: { readonly store: Store; readonly random: Random },
   request: { readonly kind: KeyKind; readonly project: string; readonly name: string },
+  show?: (key: string) => Promise<void> | undefined,
 ): Promise<MadeKey> {
   if (!keyKinds.includes(request.kind)) {
     throw new TaskError('USAGE', `There is no kind of key "${request.kind}".`, {
@@ -25,6 +30,7 @@ export async function makeKey(
     });
   }
   const key = KEY_PREFIX + base62(random.bytes(32));
+  await show?.(key);
   const chance = random.bytes(10);
   return store.write(async (tx) => {
     const row: KeyRow = {

@@ -28,6 +28,8 @@ export interface ServeOptions {
   readonly random: Random;
   readonly log: Log;
   readonly version?: string;
+  /** Shows the first admin key, before its hash is kept. Where it rejects, so does the start, and there is no key. */
+  readonly showKey?: (adminKey: string, url: string) => Promise<void>;
   readonly timing?: Partial<Timing>;
 }
 
@@ -65,8 +67,9 @@ export async function serveControlPlane(options: ServeOptions): Promise<ServedCo
   try {
     await listen(server, address);
     await app.start();
-    const adminKey = await firstKey(base.store, options.random);
     const { port } = server.address() as AddressInfo;
+    const url = `http://${visibleHost(address.host)}:${port}`;
+    const adminKey = await firstKey(base.store, options, url);
     if (!isLoopback(address.host)) {
       options.log.warn(
         'serve.no-tls',
@@ -79,7 +82,7 @@ export async function serveControlPlane(options: ServeOptions): Promise<ServedCo
       return stopping;
     };
     return {
-      url: `http://${visibleHost(address.host)}:${port}`,
+      url,
       port,
       ...(adminKey && { adminKey }),
       stop,
@@ -109,11 +112,16 @@ function openBase(options: ServeOptions): Base {
   return openDataFolder(options.data, { ...options, as: 'owner' });
 }
 
-async function firstKey(store: Store, random: Random): Promise<string | undefined> {
+async function firstKey(
+  store: Store,
+  { random, showKey }: Pick<ServeOptions, 'random' | 'showKey'>,
+  url: string,
+): Promise<string | undefined> {
   if ((await store.countKeys()) > 0) return undefined;
   const made = await makeKey(
     { store, random },
     { kind: 'admin', project: 'default', name: 'first admin key' },
+    (key) => showKey?.(key, url),
   );
   return made.key;
 }

@@ -1,4 +1,5 @@
-import { open } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { TaskError } from '../contract/index.ts';
 import { wireDefaults } from '../core/defaults.ts';
 import { codeOf } from '../wire/fault.ts';
@@ -60,9 +61,13 @@ export function keyFromVariable(name: string, read: () => string | undefined): K
 }
 
 async function readFile(file: string): Promise<{ key: string; advice: string | undefined }> {
-  const handle = await open(file, 'r').catch((error: unknown) => {
+  const refuse = (error: unknown) => {
     throw unreadable(file, error);
-  });
+  };
+  // Looked at before it is opened: opening a pipe waits for a writer, and a device may do anything.
+  const kind = kindOf(await stat(file).catch(refuse));
+  if (kind !== undefined) throw noFile(file, kind);
+  const handle = await open(file, 'r').catch(refuse);
   try {
     const { mode } = await handle.stat();
     const buffer = Buffer.alloc(wireDefaults.keyFileBytes);
@@ -82,6 +87,20 @@ function adviceFor(file: string, mode: number): string | undefined {
   if (process.platform === 'win32' || (mode & 0o077) === 0) return undefined;
   const bits = (mode & 0o777).toString(8).padStart(4, '0');
   return `The key file ${file} can be read by other users (mode ${bits}): chmod 600 ${file}`;
+}
+
+/** In words where it is not an ordinary file. */
+function kindOf(seen: Stats): string | undefined {
+  if (seen.isFile()) return undefined;
+  if (seen.isDirectory()) return 'a folder';
+  if (seen.isFIFO()) return 'a pipe';
+  return seen.isSocket() ? 'a socket' : 'a device';
+}
+
+function noFile(file: string, kind: string): TaskError {
+  return new TaskError('KEY_UNREADABLE', `The key file ${file} is ${kind}, not a file.`, {
+    hint: 'Give the path of a file that holds one key, readable for this user (mode 0600): it is read again when the key is refused.',
+  });
 }
 
 function unreadable(file: string, cause: unknown): TaskError {

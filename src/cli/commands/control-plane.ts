@@ -7,6 +7,7 @@ import { agentLog } from '../agent-log.ts';
 import { defineCommand } from '../command.ts';
 import { exitCode } from '../exit-codes.ts';
 import { lifeLine } from '../life-line.ts';
+import { notShown } from '../show-once.ts';
 import { usageError } from '../usage.ts';
 
 export const controlPlaneCommand = defineCommand({
@@ -64,6 +65,19 @@ export const controlPlaneCommand = defineCommand({
       random,
       log,
       version: VERSION,
+      showKey: async (adminKey, url) => {
+        await io.out.write(
+          json
+            ? `${JSON.stringify({ url, adminKey })}\n`
+            : `${style.strong('admin key')}  ${adminKey}\n           It is shown this once. Keep it: with it, interlock keys new makes all others.\n`,
+        );
+        const failed = notShown(
+          'The first admin key cannot be shown, so it was not kept',
+          io.out,
+          `Start it once with a stdout that keeps what it says${data ? `, or make the key before: interlock keys new "admin" --kind admin --data ${data}` : ''}.`,
+        );
+        if (failed) throw failed;
+      },
     });
     const kept = data ? `tasks in ${data}` : 'tasks in memory, gone at the end';
     log.info('control-plane.ready', `The control plane answers at ${served.url}, ${kept}.`, {
@@ -71,13 +85,6 @@ export const controlPlaneCommand = defineCommand({
       pid: process.pid,
       version: VERSION,
     });
-    if (served.adminKey) {
-      await io.out.write(
-        json
-          ? `${JSON.stringify({ url: served.url, adminKey: served.adminKey })}\n`
-          : `${style.strong('admin key')}  ${served.adminKey}\n           It is shown this once. Keep it: with it, interlock keys new makes all others.\n`,
-      );
-    }
     line.tell({ ready: 'control-plane', url: served.url });
     const why = await ending.promise;
     log.info('control-plane.stopping', `Stopping, by ${why}.`);

@@ -5,6 +5,8 @@ import { DATABASE } from '../../stores/data-check.ts';
 import { defineCommand } from '../command.ts';
 import { ADMINS, connect, connectionSettings } from '../connect.ts';
 import { KEY_VARIABLES } from '../keys.ts';
+import { notShown } from '../show-once.ts';
+import type { Style } from '../style.ts';
 import { didYouMean } from '../suggest.ts';
 import { factLines } from '../table.ts';
 import { usageError } from '../usage.ts';
@@ -49,6 +51,8 @@ export const keysNew = defineCommand({
       throw usageError(`keys new needs --kind${given} one of ${keyKinds.join(', ')}.`, 'keys new');
     }
     const request = { name: args.name, kind };
+    const blind = notShown('No key was made', io.out, 'Let stdout lead to where the key is kept.');
+    if (blind) throw blind;
     const made =
       args.data === undefined
         ? await remote(call, request, settings)
@@ -58,17 +62,14 @@ export const keysNew = defineCommand({
             io,
           );
     if (json) await io.out.line(JSON.stringify(made));
-    else {
-      const facts = [
-        ['key', style.strong(made.key)],
-        ['kind', made.kind],
-        ['name', made.name],
-        ['project', made.project],
-        ['id', made.id],
-      ] as const;
-      await io.out.write(`${factLines(facts, style).join('\n')}\n`);
-      await io.err.line(style.faint(`\nIt is shown this once. ${useOf(kind)}`));
-    }
+    else await io.out.write(`${factLines(factsOf(made, style), style).join('\n')}\n`);
+    const failed = notShown(
+      `The key ${made.id} ("${made.name}") was made, but nobody has seen it`,
+      io.out,
+      'It is of no use to anybody, for only its hash is kept. Make another, with a stdout that takes it.',
+    );
+    if (failed) throw failed;
+    if (!json) await io.err.line(style.faint(`\nIt is shown this once. ${useOf(kind)}`));
     return 'ok';
   },
 });
@@ -130,6 +131,16 @@ export async function local(
   } finally {
     await data.close();
   }
+}
+
+function factsOf(made: Made, style: Style) {
+  return [
+    ['key', style.strong(made.key)],
+    ['kind', made.kind],
+    ['name', made.name],
+    ['project', made.project],
+    ['id', made.id],
+  ] as const;
 }
 
 function useOf(kind: KeyKind): string {
