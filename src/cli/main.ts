@@ -6,6 +6,7 @@ import { stateFolder } from '../system/state-folder.ts';
 import type { Call, Command, Io } from './command.ts';
 import { type ExitName, exitCode } from './exit-codes.ts';
 import { failureJson, failureText, toFailure } from './failure.ts';
+import { asTyped } from './own-name.ts';
 import { readJsonObject } from './private-json.ts';
 import { findProfile } from './profile.ts';
 import type { Surroundings, settingTable } from './setting-table.ts';
@@ -32,7 +33,10 @@ export async function guarded(
     const debug = argv.includes('--debug') || io.env.INTERLOCK_LOG_LEVEL === 'debug';
     const json = argv.includes('--json') || logsJson(argv, io);
     const style = makeStyle(wantsColour(io.env, io.terminal.err));
-    await io.err.write(json ? failureJson(failure, debug) : failureText(failure, style, debug));
+    const hint = failure.hint && asTyped(failure.hint, io);
+    await io.err.write(
+      json ? failureJson(failure, debug) : failureText({ ...failure, hint }, style, debug),
+    );
     return exitCode(failure.exit);
   }
 }

@@ -7,6 +7,7 @@ import { agentLog } from '../agent-log.ts';
 import { defineCommand } from '../command.ts';
 import { exitCode } from '../exit-codes.ts';
 import { lifeLine } from '../life-line.ts';
+import { ownName } from '../own-name.ts';
 import { notShown } from '../show-once.ts';
 import { usageError } from '../usage.ts';
 
@@ -69,7 +70,7 @@ export const controlPlaneCommand = defineCommand({
         await io.out.write(
           json
             ? `${JSON.stringify({ url, adminKey })}\n`
-            : `${style.strong('admin key')}  ${adminKey}\n           It is shown this once. Keep it: with it, interlock keys new makes all others.\n`,
+            : `${style.strong('admin key')}  ${adminKey}\n           It is shown this once. Keep it: with it, ${ownName(io)} keys new makes all others.\n`,
         );
         const failed = notShown(
           'The first admin key cannot be shown, so it was not kept',

@@ -2,6 +2,7 @@ import type { ServiceClient } from '../../client/service-client.ts';
 import { terminalStatuses } from '../../contract/index.ts';
 import type { Io } from '../command.ts';
 import { durationWords } from '../duration.ts';
+import { ownName } from '../own-name.ts';
 import { plain, type Style } from '../style.ts';
 import type { Screen } from './screen.ts';
 
@@ -58,7 +59,7 @@ export async function nextThings(
   screen: Screen,
   style: Style,
 ): Promise<void> {
-  const me = commandOf(io);
+  const me = ownName(io);
   await screen.line(
     `\n  In a second terminal, in this folder (the profile knows address and keys):\n`,
   );
@@ -71,11 +72,6 @@ export async function nextThings(
   for (const line of [...submit, 'tasks list', `tasks doctor --spool ${spool}`])
     await screen.line(`    ${style.strong(`${me} ${line}`)}`);
   await screen.line(`\n  ${style.faint('Ctrl-C drains and ends all of it.')}\n`);
-}
-
-/** As it can be typed here: a checkout has `./bin/interlock`, an installed package `interlock`. */
-function commandOf(io: Io): string {
-  return io.programs === `${io.cwd}/dist` ? './bin/interlock' : 'interlock';
 }
 
 /** A first task that is not done in this time has a reason, which is shown. */
