@@ -2,15 +2,17 @@
  * One handler host as the agent sees it. Phases: starting → running → ending → gone.
  *   starting  by its construction; left when the process is there, or could not be made (gone, with a sentence)
  *   running   frames and output come in; left by its own end, or by `kill`
- *   ending    the process has ended or was killed; everything else in its group is killed and waited for
+ *   ending    the process has ended or was killed; everything else of it is killed and waited for
  *   gone      nothing of it runs and everything it said was read; `gone` settles once
  */
 import { hostDefaults } from '../core/defaults.ts';
 import { FrameReader, type FromHost } from '../handler/protocol.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import { checkedFrame } from './host-frames.ts';
+import { type Kin, kinGone } from './kin.ts';
 import { Tail } from './output-lines.ts';
-import { groupGone, killGroup } from './process-group.ts';
+import { groupGone, killGroup, processStat } from './process-group.ts';
 import { type SpawnedHost, type SpawnOptions, spawnHost } from './spawn-host.ts';
 
 /** How a host ended. */
@@ -41,6 +43,8 @@ export class HostProcess {
   readonly gone: Promise<HostGone>;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #id: string;
+  #kin: Kin | undefined;
   #spawned: SpawnedHost | undefined;
   #unsent: Buffer[] = [];
   #killed = false;
@@ -52,6 +56,7 @@ export class HostProcess {
   constructor(options: SpawnOptions, clock: Clock, log: Log) {
     this.#clock = clock;
     this.#log = log;
+    this.#id = options.id;
     const spawned = spawnHost(options);
     this.started = spawned.then((result) => (result.ok ? result.host.pid : undefined));
     this.gone = spawned.then((result) => {
@@ -63,6 +68,11 @@ export class HostProcess {
 
   get pid(): number | undefined {
     return this.#spawned?.pid;
+  }
+
+  /** What its relatives are told by; `undefined` before there is a process. */
+  get kin(): Kin | undefined {
+    return this.#kin;
   }
 
   /** It closed its stdout or stderr: what prints next may end it. */
@@ -108,6 +118,8 @@ export class HostProcess {
       });
     });
     this.#spawned = host;
+    const kin = { pid, id: this.#id, started: processStat(pid)?.started };
+    this.#kin = kin;
     this.#listen(host, exit);
     if (this.#killed) this.#endGroup(pid);
     for (const frame of this.#unsent.splice(0)) toHost.write(frame);
@@ -116,6 +128,7 @@ export class HostProcess {
     this.#ending = true;
     this.#endGroup(pid);
     await groupGone(pid, this.#clock);
+    await kinGone(kin, this.#clock);
     this.#stuck?.cancel();
     // What it wrote before its end is in the pipes, all of it: nobody is left who could write more.
     await drained();
@@ -124,16 +137,20 @@ export class HostProcess {
       ...end,
       ...(this.#killReason !== undefined && { killReason: this.#killReason }),
     };
-    this.listener?.gone?.(gone);
+    this.#tell((listener) => listener.gone?.(gone));
     return gone;
   }
 
   #listen({ toHost, fromHost, stdout, stderr }: SpawnedHost, exit: Promise<unknown>): void {
-    const reader = new FrameReader<FromHost>();
-    const read = (chunk: Buffer) => {
-      for (const frame of this.#frames(reader, chunk)) this.listener?.frame(frame);
-    };
-    fromHost.on('data', read);
+    const reader = new FrameReader<unknown>();
+    fromHost.on('data', (chunk: Buffer) => {
+      for (const raw of this.#frames(reader, chunk)) {
+        const frame = this.#checked(raw);
+        if (frame === undefined) return;
+        this.#tell((listener) => listener.frame(frame));
+        if (this.#killReason !== undefined) return;
+      }
+    });
     // Its other end says nothing, but its closing is seen only by who reads.
     toHost.resume();
     for (const pipe of [toHost, fromHost]) {
@@ -148,16 +165,38 @@ export class HostProcess {
         this.#outputClosed = true;
       });
     }
-    stdout.on('data', (chunk: Buffer) => this.listener?.output('stdout', chunk));
+    stdout.on('data', (chunk: Buffer) => this.#tell((heard) => heard.output('stdout', chunk)));
     stderr.on('data', (chunk: Buffer) => {
       this.stderrTail.push(chunk);
-      this.listener?.output('stderr', chunk);
+      this.#tell((heard) => heard.output('stderr', chunk));
     });
     // EPIPE and the like: its end is told by `exit`.
     for (const stream of [toHost, fromHost, stdout, stderr]) stream.on('error', () => {});
   }
 
-  #frames(reader: FrameReader<FromHost>, chunk: Buffer): FromHost[] {
+  /** What goes wrong with what it said is its end, and never that of the agent. */
+  #tell(say: (listener: HostListener) => void): void {
+    try {
+      if (this.listener) say(this.listener);
+    } catch (error) {
+      const text = `What the handler host ${this.pid} said could not be dealt with, so it is ended: ${String(error)}`;
+      this.#log.error('host.not-heard', text, { pid: this.pid, stack: (error as Error)?.stack });
+      this.kill(NOT_HEARD);
+    }
+  }
+
+  #checked(raw: unknown): FromHost | undefined {
+    let frame: FromHost | undefined;
+    try {
+      frame = checkedFrame(raw);
+    } catch {
+      // Too deep, or the like: none of ours.
+    }
+    if (frame === undefined) this.kill(WRITTEN_TO);
+    return frame;
+  }
+
+  #frames(reader: FrameReader<unknown>, chunk: Buffer): unknown[] {
     if (this.#killReason !== undefined) return [];
     try {
       return reader.push(chunk);
@@ -171,7 +210,8 @@ export class HostProcess {
 const CLOSED =
   'It closed the channel between agent and host (a file descriptor that is not its own).';
 const WRITTEN_TO =
-  'It wrote to the channel between agent and host (a file descriptor that is not its own).';
+  'It wrote to the channel between agent and host (a file descriptor that is not its own): what came is no message of a host.';
+const NOT_HEARD = 'What it said could not be dealt with; the log of the worker says why.';
 
 /**
  * Resolves when what was in the pipes at the time of the call has been read: between two immediates the loop

@@ -49,9 +49,8 @@ export class Host {
     void this.process.started.then((pid) => pid && newProcesses.verify(mark, pid));
     this.process.write(encodeFrame({ t: 'load', file }));
     this.ready = this.#load(clock, startMs).then((failure) => {
-      const { pid } = this.process;
       if (failure) this.retire('not loaded');
-      else if (pid) this.kept = new Set(newProcesses.since(mark, pid));
+      else this.kept = new Set(newProcesses.since(mark, this.process.kin));
       this.loaded = failure === undefined;
       return failure;
     });

@@ -1,7 +1,9 @@
 /**
- * One job of the carrier `process`. Phases: waiting → loading → running → closing → ended.
+ * One job of the carrier `process`. Phases: waiting → loading → giving → running → closing → ended.
  *   waiting  no host yet
  *   loading  a host is starting and loads the module; the handler has not begun
+ *   giving   its input is on its way to the host; left when the host has taken it. One that does not take it is
+ *            killed, or has ended: nothing has begun, and the job is `waiting` again, for another host
  *   running  the handler has its input; left by what it says, or by the end of its host
  *   closing  its outcome is known; output is read to its end, what it left behind is killed and waited for
  *   ended    `ended` has settled and nobody is called any more
@@ -11,23 +13,14 @@ import type { TaskFailure } from '../contract/errors.ts';
 import { hostDefaults } from '../core/defaults.ts';
 import { type CallOutcome, encodeFrame, type FromHost } from '../handler/protocol.ts';
 import type { Job, JobEnd, JobListener, RunningJob, StopReason } from '../ports/carrier.ts';
-import type { Clock, Timer } from '../ports/clock.ts';
+import type { Timer } from '../ports/clock.ts';
 import { exitText, type Host } from './host.ts';
+import { died, leftRunning, NOT_TAKEN, notTakenByAny, tellNotTaken } from './host-ends.ts';
 import { drained, type HostGone, type HostListener } from './host-process.ts';
+import type { JobRunContext } from './job-context.ts';
 import { JobLog } from './job-log.ts';
-import type { Mark, NewProcesses } from './new-processes.ts';
-import { type KernelKills, saysOutOfMemory } from './out-of-memory.ts';
+import type { Mark } from './new-processes.ts';
 import { OutputLines } from './output-lines.ts';
-
-export interface JobRunContext {
-  readonly clock: Clock;
-  readonly newProcesses: NewProcesses;
-  readonly kernelKills: KernelKills;
-  /** The job waits no longer for a host. */
-  leftQueue(run: JobRun): void;
-  /** The host is free again (or retired); called before `ended` settles. */
-  released(host: Host): void;
-}
 
 export class JobRun implements RunningJob, HostListener {
   readonly job: Job;
@@ -38,8 +31,11 @@ export class JobRun implements RunningJob, HostListener {
   readonly #stdout: OutputLines;
   readonly #stderr: OutputLines;
   #settle: (end: JobEnd) => void = () => {};
-  #phase: 'waiting' | 'loading' | 'running' | 'closing' | 'ended' = 'waiting';
+  #phase: 'waiting' | 'loading' | 'giving' | 'running' | 'closing' | 'ended' = 'waiting';
   #host: Host | undefined;
+  /** Hosts that it was given to. */
+  #given = 0;
+  #takeTimer: Timer | undefined;
   #n = 0;
   #mark: Mark | undefined;
   #outcome: CallOutcome | undefined;
@@ -104,7 +100,8 @@ export class JobRun implements RunningJob, HostListener {
       // Nothing has begun, so there is nothing to be graceful to.
       this.#host?.retire('its only job was stopped');
       this.#host?.process.kill();
-    } else if (this.#phase === 'running') {
+    } else if (this.#atHost) {
+      // Also while it is given: that it was taken may be on its way.
       if (first) this.#send({ t: 'stop', n: this.#n, reason: this.#stopReason });
       this.#killWithin(graceMs);
     }
@@ -116,6 +113,7 @@ export class JobRun implements RunningJob, HostListener {
       return;
     }
     if (!('n' in frame) || frame.n !== this.#n || this.#outcome !== undefined) return;
+    this.#taken();
     switch (frame.t) {
       case 'progress':
         this.#listener.progress(frame.update);
@@ -134,6 +132,7 @@ export class JobRun implements RunningJob, HostListener {
       case 'end':
         this.#outcome = frame.outcome;
         this.#log.drop(frame.logBytesDropped);
+        this.#phase = 'closing';
         void this.#close(frame.outcome);
         break;
     }
@@ -144,11 +143,24 @@ export class JobRun implements RunningJob, HostListener {
   }
 
   gone(gone: HostGone): void {
-    if (this.#phase !== 'running') return;
-    this.#phase = 'closing';
+    if (!this.#atHost) return;
     const host = this.#host as Host;
     host.retire(`it has ended (${exitText(gone)})`);
-    void this.#closed(this.#killedForStop ? { how: 'killed' } : this.#died(host, gone));
+    if (this.#phase === 'giving') {
+      const { killReason } = gone;
+      if (killReason === undefined || killReason === NOT_TAKEN) {
+        this.#notTaken(host, gone);
+        return;
+      }
+      // Its channel was meddled with: what it said there may be lost.
+      this.#taken();
+    }
+    this.#phase = 'closing';
+    void this.#closed(
+      this.#killedForStop
+        ? { how: 'killed' }
+        : died(gone, host.process.stderrTail.text.trim(), this.#ctx.kernelKills),
+    );
   }
 
   #begin(host: Host): void {
@@ -163,13 +175,47 @@ export class JobRun implements RunningJob, HostListener {
       void this.#closed({ how: 'not-begun', error: failure });
       return;
     }
-    this.#phase = 'running';
+    this.#phase = 'giving';
+    this.#given++;
     host.process.stderrTail.clear();
     host.hear(this);
     this.#mark = this.#ctx.newProcesses.mark();
     this.#ctx.kernelKills.refresh();
-    this.#listener.begun();
     host.process.write(input);
+    this.#takeTimer = this.#ctx.clock.timer(this.#ctx.takeMs, () => void this.#takeLate(host));
+  }
+
+  #taken(): void {
+    if (this.#phase !== 'giving') return;
+    this.#phase = 'running';
+    this.#takeTimer?.cancel();
+    this.#safely(() => this.#listener.begun());
+  }
+
+  async #takeLate(host: Host): Promise<void> {
+    // It may have said so while we did not look (this process was stopped, or busy).
+    await drained();
+    if (this.#phase === 'giving' && this.#host === host) host.process.kill(NOT_TAKEN);
+  }
+
+  /** Its host is gone and has not called the handler, for it says so before it does. */
+  #notTaken(host: Host, gone: HostGone): void {
+    this.#takeTimer?.cancel();
+    this.#phase = 'closing';
+    if (this.#stopReason !== undefined) {
+      void this.#closed({ how: 'stopped' });
+      return;
+    }
+    tellNotTaken(this.#ctx.log, host, gone);
+    if (this.#given >= hostDefaults.takeHosts) {
+      void this.#closed({ how: 'not-begun', error: notTakenByAny(this.#given, host, gone) });
+      return;
+    }
+    host.hear(undefined);
+    this.#host = undefined;
+    this.#phase = 'waiting';
+    this.#ctx.released(host);
+    this.#ctx.again(this);
   }
 
   #killWithin(graceMs: number): void {
@@ -178,7 +224,7 @@ export class JobRun implements RunningJob, HostListener {
     this.#killAt = at;
     this.#killTimer?.cancel();
     const kill = () => {
-      if (this.#phase !== 'running') return;
+      if (!this.#atHost) return;
       this.#killedForStop = true;
       this.#host?.process.kill();
     };
@@ -189,40 +235,19 @@ export class JobRun implements RunningJob, HostListener {
   /** The handler has said how it ended: reads its output to the end and clears away what it left. */
   async #close(outcome: CallOutcome): Promise<void> {
     const host = this.#host as Host;
-    this.#phase = 'closing';
     await drained();
     const left = this.#ctx.newProcesses
-      .since(this.#mark as Mark, host.process.pid ?? 0)
+      .since(this.#mark as Mark, host.process.kin)
       ?.filter((pid) => !host.kept.has(pid));
     if (left === undefined) host.retire('what its call left behind cannot be seen on this system');
     else if (left.length > 0) {
       host.retire(`its call left processes behind (${left.join(', ')})`);
-      this.#log.add(
-        'warn',
-        `The handler left ${left.length === 1 ? 'a process' : `${left.length} processes`} running (${left.join(', ')}); what it started was ended with it.`,
-      );
+      this.#safely(() => this.#log.add('warn', leftRunning(left)));
     }
     if (this.#stopReason !== undefined) host.retire('its call was stopped');
     if (host.process.outputClosed) host.retire('its call closed its output');
     if (host.calls >= host.callsMax) host.retire('it has had its number of calls');
     await this.#closed(outcome);
-  }
-
-  #died(host: Host, gone: HostGone): JobEnd {
-    const { exitCode, signal, killReason } = gone;
-    const stderr = host.process.stderrTail.text.trim();
-    const killedByKernel =
-      signal === 'SIGKILL' && killReason === undefined && this.#ctx.kernelKills.justRose();
-    const outOfMemory = killedByKernel || saysOutOfMemory(stderr, exitCode, signal);
-    const line = outOfMemory ? stderr.match(/^.*out of memory.*$/im)?.[0] : undefined;
-    const detail = killReason ?? line ?? stderr.slice(-hostDefaults.stderrToldChars).trim();
-    return {
-      how: 'died',
-      ...(exitCode !== undefined && { exitCode }),
-      ...(signal !== undefined && { signal }),
-      ...(outOfMemory && { outOfMemory }),
-      ...(detail !== '' && { detail: detail.toWellFormed() }),
-    };
   }
 
   /** A retired host has to be gone before the job has ended: only then nothing of the handler runs. */
@@ -233,18 +258,35 @@ export class JobRun implements RunningJob, HostListener {
       await host.process.gone;
     }
     host.hear(undefined);
-    this.#stdout.end();
-    this.#stderr.end();
-    this.#log.end();
+    this.#safely(() => {
+      this.#stdout.end();
+      this.#stderr.end();
+      this.#log.end();
+    });
     this.#ctx.released(host);
     this.#end(end);
   }
 
+  /** Whoever hears it may be at fault: the job goes on to its end all the same. */
+  #safely(say: () => void): void {
+    try {
+      say();
+    } catch (error) {
+      const text = `What a handler said could not be delivered: ${String(error)}`;
+      this.#ctx.log.error('host.not-heard', text, { stack: (error as Error)?.stack });
+    }
+  }
+
   #end(end: JobEnd): void {
     this.#phase = 'ended';
+    this.#takeTimer?.cancel();
     this.#killTimer?.cancel();
     this.#moreTimer?.cancel();
     this.#settle(end);
+  }
+
+  get #atHost(): boolean {
+    return this.#phase === 'giving' || this.#phase === 'running';
   }
 
   #live(): boolean {
@@ -252,6 +294,6 @@ export class JobRun implements RunningJob, HostListener {
   }
 
   #send(frame: Parameters<typeof encodeFrame>[0]): void {
-    if (this.#phase === 'running') this.#host?.process.write(encodeFrame(frame));
+    if (this.#atHost) this.#host?.process.write(encodeFrame(frame));
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Finds out cheaply what a call has left in its host's process group. The kernel numbers processes in order and
+ * Finds out cheaply what a call has left running. The kernel numbers processes in order and
  * tells the last number: what was started since a moment has a number after it, and mostly there is none at all.
  */
 import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs';
 import type { Clock } from '../ports/clock.ts';
-import { members, runsIn } from './process-group.ts';
+import { allKin, isKin, type Kin } from './kin.ts';
 
 /** A moment in the order of processes. */
 export interface Mark {
@@ -35,21 +35,29 @@ export class NewProcesses {
   }
 
   /**
-   * Processes in the group of `leader`, without it, that were started since `mark`. May name older ones too,
-   * where it had to look at all. `undefined` where nothing can be known.
+   * Processes of a host, without itself, that were started since `mark`. May name older ones too, where it had to look
+   * at all. `undefined` where nothing can be known.
    */
-  since(mark: Mark, leader: number): number[] | undefined {
-    if (process.platform !== 'linux') return undefined;
+  since(mark: Mark, kin: Kin | undefined): number[] | undefined {
+    if (process.platform !== 'linux' || kin === undefined) return undefined;
+    try {
+      return this.#since(mark, kin);
+    } catch {
+      return undefined; // Too many open files.
+    }
+  }
+
+  #since(mark: Mark, kin: Kin): number[] {
     const now = this.#last();
     if (now !== undefined && now === mark.last && this.#fresh(mark)) return [];
     const ordered = mark.last !== undefined && now !== undefined && now >= mark.last;
     if (!ordered || now - (mark.last ?? 0) > RANGE_MAX || !this.#fresh(mark)) {
-      return members(leader).filter((pid) => pid !== leader);
+      return allKin(kin).filter((pid) => pid !== kin.pid);
     }
     const found: number[] = [];
     for (let pid = mark.last + 1; pid <= now; pid++) {
-      const there = pid !== leader && existsSync(`/proc/${pid}`);
-      if (there && runsIn(pid, leader) && !isThread(pid)) found.push(pid);
+      const there = pid !== kin.pid && existsSync(`/proc/${pid}`);
+      if (there && isKin(pid, kin) && !isThread(pid)) found.push(pid);
     }
     return found;
   }

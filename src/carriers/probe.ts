@@ -11,7 +11,8 @@ import { exitText } from './host.ts';
 import { type HostGone, HostProcess } from './host-process.ts';
 import type { SpawnOptions } from './spawn-host.ts';
 
-export interface ProbeOptions extends Omit<SpawnOptions, 'role'> {
+/** `marker`: of this one probing alone. */
+export interface ProbeOptions extends Omit<SpawnOptions, 'role' | 'id'> {
   readonly clock: Clock;
   readonly log: Log;
   /** Default: `hostDefaults.probeMs`. */
@@ -20,16 +21,18 @@ export interface ProbeOptions extends Omit<SpawnOptions, 'role'> {
 
 export function createProbe(options: ProbeOptions): Probe {
   return async (files) => {
+    let hosts = 0;
+    const probing = { ...options, nextId: () => `${options.marker}/${++hosts}` };
     const results = new Map<string, Probed>();
     if (files.length > 1) {
-      for (const [file, answer] of (await load(files, options)).answers) {
+      for (const [file, answer] of (await load(files, probing)).answers) {
         if (answer.t === 'loaded' || !answer.unplaced) results.set(file, probed(answer));
       }
     }
     const rest = files.filter((file) => !results.has(file));
     const lane = async () => {
       for (let file = rest.shift(); file !== undefined; file = rest.shift()) {
-        results.set(file, await loadAlone(file, options));
+        results.set(file, await loadAlone(file, probing));
       }
     };
     await Promise.all(Array.from({ length: hostDefaults.probesAtOnce }, lane));
@@ -46,11 +49,15 @@ interface Session {
   readonly stderr: string;
 }
 
+interface Probing extends ProbeOptions {
+  nextId(): string;
+}
+
 /** One process: loads the files until all have answered, none answers for too long, or the process ends. */
-async function load(files: readonly string[], options: ProbeOptions): Promise<Session> {
+async function load(files: readonly string[], options: Probing): Promise<Session> {
   const { clock, log, probeMs = hostDefaults.probeMs } = options;
   const answers = new Map<string, Answer>();
-  const host = new HostProcess({ ...options, role: 'probe' }, clock, log);
+  const host = new HostProcess({ ...options, role: 'probe', id: options.nextId() }, clock, log);
   let timedOut = false;
   const timer = () =>
     clock.timer(probeMs, () => {
@@ -76,7 +83,7 @@ async function load(files: readonly string[], options: ProbeOptions): Promise<Se
   return { answers, gone, timedOut, stderr: host.stderrTail.text };
 }
 
-async function loadAlone(file: string, options: ProbeOptions): Promise<Probed> {
+async function loadAlone(file: string, options: Probing): Promise<Probed> {
   const { answers, gone, timedOut, stderr } = await load([file], options);
   const answer = answers.get(file);
   if (answer !== undefined) return probed(answer, placeIn(stderr));

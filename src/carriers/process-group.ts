@@ -31,7 +31,11 @@ export function groupRuns(leader: number): boolean {
   } catch {
     return false;
   }
-  return LINUX ? members(leader).length > 0 : true;
+  try {
+    return LINUX ? members(leader).length > 0 : true;
+  } catch {
+    return true; // Cannot be seen now (too many open files): looked at again.
+  }
 }
 
 /**
@@ -60,7 +64,14 @@ export function runsIn(pid: number, leader: number): boolean {
   return found !== undefined && found.group === leader && !'ZX'.includes(found.state);
 }
 
-export function processStat(pid: number): { state: string; group: number } | undefined {
+export interface ProcessStat {
+  readonly state: string;
+  readonly group: number;
+  /** When it was started, in the kernel's ticks since the start of the machine. */
+  readonly started: number;
+}
+
+export function processStat(pid: number): ProcessStat | undefined {
   let text: string;
   try {
     text = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -68,8 +79,8 @@ export function processStat(pid: number): { state: string; group: number } | und
     return undefined; // It has just gone.
   }
   // The name in parentheses may hold anything, also spaces and parentheses.
-  const [state = '', , group] = text.slice(text.lastIndexOf(')') + 2).split(' ', 3);
-  return { state, group: Number(group) };
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ', 20);
+  return { state: fields[0] ?? '', group: Number(fields[2]), started: Number(fields[19]) };
 }
 
 /**

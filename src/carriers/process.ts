@@ -8,7 +8,8 @@ import type { Carrier, Job, JobListener, RunningJob } from '../ports/carrier.ts'
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { Host } from './host.ts';
-import { JobRun, type JobRunContext } from './job-run.ts';
+import type { JobRunContext } from './job-context.ts';
+import { JobRun } from './job-run.ts';
 import { NewProcesses } from './new-processes.ts';
 import { KernelKills } from './out-of-memory.ts';
 import type { HostCommand } from './spawn-host.ts';
@@ -31,6 +32,8 @@ export interface ProcessCarrierOptions {
   readonly idleMs?: number;
   /** Default: `hostDefaults.startMs`. */
   readonly startMs?: number;
+  /** Default: `hostDefaults.takeMs`. */
+  readonly takeMs?: number;
   /** Default: `hostDefaults.callsPerHost`. */
   readonly callsPerHost?: number;
 }
@@ -55,6 +58,7 @@ class HostPool implements ProcessCarrier {
   readonly #queue = new Set<JobRun>();
   readonly #newProcesses: NewProcesses;
   readonly #context: JobRunContext;
+  #started = 0;
   #closed = false;
 
   constructor(options: ProcessCarrierOptions) {
@@ -64,6 +68,9 @@ class HostPool implements ProcessCarrier {
       clock: options.clock,
       newProcesses: this.#newProcesses,
       kernelKills: new KernelKills(options.clock),
+      log: options.log,
+      takeMs: options.takeMs ?? hostDefaults.takeMs,
+      again: (run) => this.#place(run),
       leftQueue: (run) => this.#queue.delete(run),
       released: (host) => this.#released(host),
     };
@@ -132,8 +139,10 @@ class HostPool implements ProcessCarrier {
 
   #newHost(file: string): Host {
     const { hostCommand, env, marker, cwd, compileCache, clock, log } = this.#options;
+    // The session is fresh for each process of ours, so no other host ever has this.
+    const id = `${marker}/${++this.#started}`;
     const host = new Host(file, {
-      spawn: { command: hostCommand, role: 'host', env, marker, cwd, compileCache },
+      spawn: { command: hostCommand, role: 'host', env, marker, id, cwd, compileCache },
       clock,
       log,
       newProcesses: this.#newProcesses,

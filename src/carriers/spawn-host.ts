@@ -4,6 +4,7 @@ import type { Duplex, Readable } from 'node:stream';
 import {
   CACHE_VARIABLE,
   type HostRole,
+  ID_VARIABLE,
   MARKER_VARIABLE,
   NODE_CACHE_VARIABLE,
   ROLE_VARIABLE,
@@ -22,6 +23,8 @@ export interface SpawnOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Tells whose host it is; inherited by all that it starts. No secret. */
   readonly marker: string;
+  /** Tells which host it is; inherited too. No other host ever has it. */
+  readonly id: string;
   /** Default: the agent's. */
   readonly cwd?: string | undefined;
   /** Folder (of this user alone) where hosts keep compiled code: they start faster and need less memory. */
@@ -68,7 +71,7 @@ type Pipes = [null, Readable, Readable, Duplex, Readable];
 
 /** The agent's environment without keys, and with what a host has to know. */
 export function hostEnvironment(
-  options: Pick<SpawnOptions, 'env' | 'role' | 'marker' | 'compileCache'>,
+  options: Pick<SpawnOptions, 'env' | 'role' | 'marker' | 'id' | 'compileCache'>,
 ): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(options.env)) {
@@ -77,6 +80,7 @@ export function hostEnvironment(
   }
   env[ROLE_VARIABLE] = options.role;
   env[MARKER_VARIABLE] = options.marker;
+  env[ID_VARIABLE] = options.id;
   // A folder that the user has chosen stays.
   if (options.compileCache !== undefined && env[NODE_CACHE_VARIABLE] === undefined) {
     env[NODE_CACHE_VARIABLE] = options.compileCache;

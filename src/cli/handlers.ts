@@ -34,7 +34,7 @@ export function discover(
     log: how.log ?? SILENT,
     command: hostCommand(io),
     env: hostEnvironment(io),
-    marker: 'interlock-probe',
+    marker: `probe-${Buffer.from(io.random.bytes(16)).toString('hex')}`,
     compileCache: compileCacheFolder(io.env),
   });
   return discoverHandlers({ folder, probe, ...(how.portable && { portable: true }) });

@@ -190,6 +190,10 @@ export const clientDefaults = {
 export const hostDefaults = {
   /** From the start of a host's process until the handler's module is loaded; slow disks, large modules. */
   startMs: 30 * SECOND,
+  /** A loaded host takes a task at once; one that does not in this time runs something that an earlier task left. */
+  takeMs: 5 * SECOND,
+  /** Hosts that a task is given to, one after the other, until one takes it: the second is a new one. */
+  takeHosts: 2,
   /** A module's load at discovery, its top-level await included. */
   probeMs: 10 * SECOND,
   /** Modules loaded for discovery at the same time: as many cores as the smallest machine has. */

@@ -5,6 +5,8 @@ import { CHANNEL_FD, encodeFrame, FrameReader, type FromHost, type ToHost } from
 export interface Channel {
   /** In order; goes out at once as far as the pipe takes it. */
   send(frame: FromHost): void;
+  /** Goes on when the frame is out: mostly at once. Never, where it cannot be sent. */
+  sendThen(frame: FromHost, then: () => void): void;
   /** A frame that is encoded already. */
   write(frame: Buffer): void;
   onFrame(listener: (frame: ToHost) => void): void;
@@ -29,6 +31,16 @@ export function openChannel(): Channel {
   };
   return {
     send: (frame) => write(encodeFrame(frame)),
+    sendThen: (frame, then) => {
+      let waits = true;
+      const out = () => {
+        if (waits) then();
+        waits = false;
+      };
+      outgoing.write(encodeFrame(frame), (error) => error || out());
+      const { writableLength, errored, destroyed } = outgoing;
+      if (writableLength === 0 && !errored && !destroyed) out();
+    },
     write,
     onFrame: (heard) => {
       listener = heard;

@@ -43,13 +43,13 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
     const call = new Call(n, channel, monotonicMs);
     current = call;
     const ready = handler;
-    owner.run(call, () =>
-      call.start(ready, job, () => {
-        if (current === call) current = undefined;
-        // What the handler imported when it was first needed.
-        if (n === 1) setImmediate(keepCompiled);
-      }),
-    );
+    const over = () => {
+      if (current === call) current = undefined;
+      // What the handler imported when it was first needed.
+      if (n === 1) setImmediate(keepCompiled);
+    };
+    // Out before the handler is called: where the agent has not heard it, the handler has not begun.
+    channel.sendThen({ t: 'begun', n }, () => owner.run(call, () => call.start(ready, job, over)));
   }
 
   /**

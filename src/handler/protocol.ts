@@ -15,6 +15,8 @@ export const ROLE_VARIABLE = 'INTERLOCK_HOST_ROLE';
 export type HostRole = 'host' | 'probe';
 /** Says whose host it is, so that a later session finds what an earlier one left behind. */
 export const MARKER_VARIABLE = 'INTERLOCK_HOST_MARKER';
+/** Says which host it is: what it starts inherits it, and is found by it wherever it has gone. */
+export const ID_VARIABLE = 'INTERLOCK_HOST_ID';
 /** Tells the host that the folder in Node's own variable beside it is the agent's choice and for it alone. */
 export const CACHE_VARIABLE = 'INTERLOCK_HOST_CACHE';
 export const NODE_CACHE_VARIABLE = 'NODE_COMPILE_CACHE';
@@ -72,6 +74,8 @@ export type FromHost =
       /** The place of a syntax error is known to the runtime only: it prints it when the process ends by it. */
       readonly unplaced?: boolean;
     }
+  /** The call was taken; the handler gets its input right after this is out. */
+  | { readonly t: 'begun'; readonly n: number }
   | { readonly t: 'progress'; readonly n: number; readonly update: ProgressUpdate }
   | { readonly t: 'log'; readonly n: number; readonly level: LogLevel; readonly text: string }
   | { readonly t: 'effect'; readonly n: number }

@@ -6,8 +6,8 @@ import type { EffectGate, EffectSafety, TaskFailure } from '../contract/index.ts
  *
  * Promises: `start` returns at once and never throws; `ended` settles exactly once, always, and never
  * rejects; it settles only when nothing of the handler runs any more (for processes: the whole process
- * group is gone), so a slot that waits for it is really free. `stop` may be called any number of times;
- * the first reason wins. No listener is called after `ended` has settled.
+ * group is gone, and on Linux what left it), so a slot that waits for it is really free. `stop` may be called any
+ * number of times; the first reason wins. No listener is called after `ended` has settled.
  */
 export interface Carrier {
   start(job: Job, listener: JobListener): RunningJob;
@@ -35,7 +35,7 @@ export interface Job {
 }
 
 export interface JobListener {
-  /** The handler got its input: from here on "it began" is true. At most once. */
+  /** The handler gets its input (its host has taken the job): from here on "it began" is true. At most once. */
   begun(): void;
   /** `ctx.progress`. Latest wins: a slow reader may skip older ones. */
   progress(update: ProgressUpdate): void;

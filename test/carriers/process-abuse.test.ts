@@ -63,6 +63,31 @@ describe('ten abuses', () => {
     });
   });
 
+  it.each([
+    ['an end without an outcome', { t: 'end', n: 1, outcome: null, logBytesDropped: 0 }],
+    ['an end that ends in no known way', { t: 'end', n: 1, outcome: { how: 'well' } }],
+    ['an end without its error', { t: 'end', n: 1, outcome: { how: 'threw' }, logBytesDropped: 0 }],
+    ['an end without its count', { t: 'end', n: 1, outcome: { how: 'returned', result: 1 } }],
+    ['progress without an update', { t: 'progress', n: 1 }],
+    ['progress beyond 100 %', { t: 'progress', n: 1, update: { percent: 101 } }],
+    ['a log line that is no text', { t: 'log', n: 1, level: 'info', text: {} }],
+    ['a log line of no known level', { t: 'log', n: 1, level: 'loud', text: '' }],
+    ['no number of its call', { t: 'effect' }],
+    ['a problem that is no text', { t: 'tainted', why: 1 }],
+    ['a frame of no known kind', { t: '__proto__', n: 1 }],
+  ])('4. writes to the channel as a host would: %s', async (_name, frame) => {
+    const { carrier, log } = processCarrier({ maxHosts: 1 });
+    const job = (input: object) => startJob(carrier, { file: fixtureFile('abuse'), input });
+    expect(await job({ do: 'writeFrame', frame }).ended).toMatchObject({
+      how: 'died',
+      signal: 'SIGKILL',
+      detail: expect.stringContaining('It wrote to the channel'),
+    });
+    expect(await job({ do: 'pid' }).ended).toMatchObject({ how: 'returned' });
+    expect(log.events).not.toContain('host.not-heard');
+    await carrier.close();
+  });
+
   it('5. closes the channel: the job ends', async () => {
     for (const fd of [3, 4]) {
       expect(await abuse({ do: 'closeChannel', fd }).ended).toMatchObject({ how: 'died' });
@@ -73,7 +98,7 @@ describe('ten abuses', () => {
     const end = await abuse({ do: 'environment' }).ended;
     if (end.how !== 'returned') throw new Error(JSON.stringify(end));
     const names = Object.keys(end.result as object).filter((name) => /^interlock/i.test(name));
-    expect(names.sort()).toEqual(['INTERLOCK_HOST_MARKER', 'INTERLOCK_URL']);
+    expect(names.sort()).toEqual(['INTERLOCK_HOST_ID', 'INTERLOCK_HOST_MARKER', 'INTERLOCK_URL']);
     expect(JSON.stringify(end)).not.toContain('il_secret');
   });
 

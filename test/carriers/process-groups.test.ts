@@ -36,6 +36,26 @@ describe.skipIf(process.platform !== 'linux')('the process group (looked up in /
     expect(runs(end.result as number)).toBe(false);
   });
 
+  it.each(['detached', 'setsid'])('is left by a child (%s), which is ended too', async (how) => {
+    const running = abuse({ do: 'detachedChild', how });
+    const end = await running.ended;
+    if (end.how !== 'returned') throw new Error(JSON.stringify(end));
+    expect(end.result).toBeGreaterThan(0);
+    expect(runs(end.result as number)).toBe(false);
+    expect(running.text()).toMatch(/left (a process|\d processes) running/);
+  });
+
+  it.each([
+    ['is stopped in the end', { also: 'spin' }],
+    ['exits', { also: 'exit', code: 4 }],
+  ])('is left by a child whose handler %s', async (_name, input) => {
+    const running = abuse({ do: 'detachedAnd', ...input });
+    await running.until((told) => told.lines.length > 0);
+    if (input.also === 'spin') running.stop('timeout', 10);
+    expect((await running.ended).how).toMatch(/killed|died/);
+    expect(runs(Number(running.told.progress[0]?.message))).toBe(false);
+  });
+
   it.each([
     ['exits', { also: 'exit', code: 4 }, { how: 'died', exitCode: 4 }],
     [

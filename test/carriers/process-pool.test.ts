@@ -91,6 +91,38 @@ it('notices that an idle host has died, and starts another', async () => {
   expect(await pid()).not.toBe(first);
 });
 
+it('gives a job to another host where a loop of an earlier one keeps the first from taking it', async () => {
+  const { job, log } = pool({ maxHosts: 1, takeMs: 200 });
+  const before = await job('abuse', { do: 'loopLater' }).ended;
+  const running = job('abuse', { do: 'pid' });
+  const end = await running.ended;
+  expect(end).toMatchObject({ how: 'returned' });
+  expect(end).not.toEqual(before);
+  expect(running.told.begun).toBe(1);
+  expect(log.events).toContain('host.not-taken');
+});
+
+it('has begun nothing where the host is stopped or killed before it has taken the job', async () => {
+  const { job, pid } = pool({ maxHosts: 1 });
+  const looping = async () => {
+    const end = await job('abuse', { do: 'loopLater' }).ended;
+    return end.how === 'returned' ? (end.result as number) : Number.NaN;
+  };
+  await looping();
+  const stopped = job('abuse', { do: 'pid' });
+  await Promise.resolve();
+  stopped.stop('cancel', 20);
+  expect(await stopped.ended).toEqual({ how: 'stopped' });
+  expect(stopped.told.begun).toBe(0);
+  const host = await looping();
+  const killed = job('abuse', { do: 'pid' });
+  while (killed.pid === undefined) await new Promise((resolve) => setImmediate(resolve));
+  process.kill(host, 'SIGKILL');
+  expect(await killed.ended).toMatchObject({ how: 'returned', result: expect.not.closeTo(host) });
+  expect(killed.told.begun).toBe(1);
+  expect(await pid()).toBeGreaterThan(0);
+});
+
 it('begins nothing after it was closed, and leaves what runs alone', async () => {
   const { carrier, job } = pool({ maxHosts: 1 });
   const running = job('waits');
@@ -192,11 +224,12 @@ it('gives hosts no keys and no channel of another process', () => {
     NODE_CHANNEL_FD: '3',
     UNSET: undefined,
   };
-  expect(hostEnvironment({ env, role: 'host', marker: 'm' })).toEqual({
+  expect(hostEnvironment({ env, role: 'host', marker: 'm', id: 'm/1' })).toEqual({
     PATH: '/bin',
     INTERLOCK_URL: 'http://127.0.0.1',
     INTERLOCK_HOST_ROLE: 'host',
     INTERLOCK_HOST_MARKER: 'm',
+    INTERLOCK_HOST_ID: 'm/1',
   });
 });
 

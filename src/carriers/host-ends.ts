@@ -1,0 +1,50 @@
+/** What a host's end means for its job, and how it is said. */
+import type { TaskFailure } from '../contract/errors.ts';
+import { hostDefaults } from '../core/defaults.ts';
+import type { JobEnd } from '../ports/carrier.ts';
+import type { Log } from '../ports/log.ts';
+import { exitText, type Host } from './host.ts';
+import type { HostGone } from './host-process.ts';
+import { type KernelKills, saysOutOfMemory } from './out-of-memory.ts';
+
+/** Why the agent kills a host that does not take a job. */
+export const NOT_TAKEN =
+  'It did not take the task in time: something that an earlier task left, mostly a loop, keeps it busy.';
+
+/** The end of a job whose host went away in the middle. `stderr`: the end of what it wrote there. */
+export function died(gone: HostGone, stderr: string, kernelKills: KernelKills): JobEnd {
+  const { exitCode, signal, killReason } = gone;
+  const killedByKernel = signal === 'SIGKILL' && killReason === undefined && kernelKills.justRose();
+  const outOfMemory = killedByKernel || saysOutOfMemory(stderr, exitCode, signal);
+  const line = outOfMemory ? stderr.match(/^.*out of memory.*$/im)?.[0] : undefined;
+  const detail = killReason ?? line ?? stderr.slice(-hostDefaults.stderrToldChars).trim();
+  return {
+    how: 'died',
+    ...(exitCode !== undefined && { exitCode }),
+    ...(signal !== undefined && { signal }),
+    ...(outOfMemory && { outOfMemory }),
+    ...(detail !== '' && { detail: detail.toWellFormed() }),
+  };
+}
+
+export function tellNotTaken(log: Log, host: Host, gone: HostGone): void {
+  const { pid } = host.process;
+  const text = `The handler host ${pid} of ${host.file} did not take a task, of which nothing has begun. ${why(gone)}`;
+  log.warn('host.not-taken', text, { pid, file: host.file, calls: host.calls });
+}
+
+/** For a job that no host has taken. */
+export function notTakenByAny(hosts: number, host: Host, gone: HostGone): TaskFailure {
+  const message = `${hosts} handler hosts of ${host.file} did not take the task, one after the other. The last: ${why(gone)}`;
+  return { code: 'HOST_NOT_STARTED', message: message.toWellFormed(), retryable: true };
+}
+
+/** For the log of a task that left these processes behind. */
+export function leftRunning(pids: readonly number[]): string {
+  const what = pids.length === 1 ? 'a process' : `${pids.length} processes`;
+  return `The handler left ${what} running (${pids.join(', ')}); what it started was ended with it.`;
+}
+
+function why(gone: HostGone): string {
+  return gone.killReason ?? `It ended (${exitText(gone)}).`;
+}
