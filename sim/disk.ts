@@ -1,5 +1,5 @@
 import type { Clock } from '../src/ports/clock.ts';
-import type { Disk } from '../src/ports/disk.ts';
+import type { Disk, Sight } from '../src/ports/disk.ts';
 import { type Content, Platter, parentOf } from './platter.ts';
 import type { SimulatedRandom } from './random.ts';
 
@@ -15,6 +15,8 @@ export type DiskStep =
   | 'read'
   | 'list'
   | 'stat'
+  | 'look'
+  | 'restrict'
   | 'remove';
 
 export interface DiskFault {
@@ -193,6 +195,19 @@ class MountedDisk implements Disk {
       if (content) return { bytes: content.bytes.length, modifiedMs: content.modifiedMs };
       return this.#platter.folders.has(clean(path)) ? { bytes: 0, modifiedMs: 0 } : undefined;
     });
+  }
+
+  /** It knows one user, who keeps everything to himself. */
+  look(path: string): Promise<Sight | undefined> {
+    return this.#step('look', clean(path), () => {
+      const isFile = this.#platter.get(clean(path)) !== undefined;
+      if (!isFile && !this.#platter.folders.has(clean(path))) return undefined;
+      return { kind: isFile ? 'file' : 'folder', ours: true, others: 'nothing' };
+    });
+  }
+
+  restrict(path: string): Promise<void> {
+    return this.#step('restrict', clean(path), () => {});
   }
 
   remove(path: string): Promise<void> {

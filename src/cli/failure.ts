@@ -51,6 +51,7 @@ const EXITS: Readonly<Record<string, ExitName>> = {
   NOT_THE_CONTRACT: 'not-the-contract',
   SPOOL_LOCKED: 'spool-locked',
   SPOOL_UNWRITABLE: 'spool-unwritable',
+  SPOOL_UNSAFE: 'spool-unwritable',
   SPOOL_UNREADABLE: 'spool-unwritable',
   SPOOL_LOST: 'spool-lost',
   ALREADY_RUNNING: 'already-running',

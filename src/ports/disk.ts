@@ -18,7 +18,10 @@ export interface Disk {
   appendFile(file: string, data: string | Uint8Array): Promise<void>;
   /** Makes the names in this folder durable: files made, renamed and removed before the call. */
   syncFolder(folder: string): Promise<void>;
-  /** The whole content. Rejects with ENOENT where there is none. */
+  /**
+   * The whole content. Rejects with ENOENT where there is none; with ELOOP for a symbolic link, which is never followed,
+   * and EFTYPE for what else is no regular file (a pipe would never end). Writes refuse them too.
+   */
   readFile(file: string): Promise<Uint8Array>;
   /** Names (not paths) in a folder, sorted; an absent folder is empty. */
   list(folder: string): Promise<string[]>;
@@ -26,6 +29,18 @@ export interface Disk {
   stat(file: string): Promise<{ bytes: number; modifiedMs: number } | undefined>;
   /** Removes the file; absent is fine. Needs no free byte. Durable: only after `syncFolder`. */
   remove(file: string): Promise<void>;
+  /** What lies there; a symbolic link is one, unless it is followed. `undefined` where there is nothing. */
+  look(path: string, options?: { readonly follow?: boolean }): Promise<Sight | undefined>;
+  /** Takes all rights from other users: a file becomes 0600, a folder 0700. A link is refused unless it is followed. */
+  restrict(path: string, options?: { readonly follow?: boolean }): Promise<void>;
   /** Renames within one file system. Durable: only after `syncFolder` of both folders. */
   rename(from: string, to: string): Promise<void>;
+}
+
+export interface Sight {
+  readonly kind: 'file' | 'folder' | 'link' | 'other';
+  /** It belongs to the user that this process runs as. */
+  readonly ours: boolean;
+  /** What its mode lets other users (or its group) do. */
+  readonly others: 'nothing' | 'read' | 'write';
 }

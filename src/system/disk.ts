@@ -1,7 +1,8 @@
-import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { lstat, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
-import type { Disk } from '../ports/disk.ts';
+import type { Disk, Sight } from '../ports/disk.ts';
 import { whileBusy } from './while-busy.ts';
 
 /** The machine's file systems. `platform` is for tests of what only Windows does. */
@@ -22,7 +23,8 @@ export function systemDisk(platform: NodeJS.Platform = process.platform): Disk {
     },
     writeFile: (file, data) => whileBusy(platform, () => writeBeside(file, data)),
     async appendFile(file, data) {
-      const handle = await open(file, 'a', 0o600);
+      const { O_APPEND, O_CREAT, O_WRONLY } = constants;
+      const handle = await open(file, O_APPEND | O_CREAT | O_WRONLY | ITSELF, 0o600);
       try {
         await handle.writeFile(data);
       } finally {
@@ -31,7 +33,13 @@ export function systemDisk(platform: NodeJS.Platform = process.platform): Disk {
     },
     syncFolder: (folder) => syncFolder(folder, platform),
     async readFile(file) {
-      return new Uint8Array(await readFile(file));
+      const handle = await open(file, constants.O_RDONLY | ITSELF);
+      try {
+        if (!(await handle.stat()).isFile()) throw irregular(file, 'EFTYPE', 'no regular file');
+        return new Uint8Array(await handle.readFile());
+      } finally {
+        await handle.close();
+      }
     },
     async list(folder) {
       return (await unlessAbsent(readdir(folder)))?.sort() ?? [];
@@ -43,6 +51,18 @@ export function systemDisk(platform: NodeJS.Platform = process.platform): Disk {
     async remove(file) {
       await unlessAbsent(whileBusy(platform, () => unlink(file)));
     },
+    async look(path, { follow = false } = {}) {
+      const found = await unlessAbsent((follow ? stat : lstat)(path));
+      return found && sight(found);
+    },
+    async restrict(path, { follow = false } = {}) {
+      const handle = await open(path, constants.O_RDONLY | (follow ? 0 : ITSELF));
+      try {
+        await handle.chmod((await handle.stat()).isDirectory() ? 0o700 : 0o600);
+      } finally {
+        await handle.close();
+      }
+    },
     rename: (from, to) => whileBusy(platform, () => rename(from, to)),
   };
 }
@@ -53,6 +73,9 @@ export function systemDisk(platform: NodeJS.Platform = process.platform): Disk {
  * takes a short one (a disk that becomes full in the middle) for success.
  */
 async function writeBeside(file: string, data: string | Uint8Array): Promise<void> {
+  // That library writes to where a link leads.
+  const there = await unlessAbsent(lstat(file));
+  if (there?.isSymbolicLink()) throw irregular(file, 'ELOOP', 'a symbolic link');
   await writeFileAtomic(file, NOTHING, {
     mode: 0o600,
     fsync: true,
@@ -68,6 +91,29 @@ async function writeBeside(file: string, data: string | Uint8Array): Promise<voi
 }
 
 const NOTHING = Buffer.alloc(0);
+
+/** What lies there itself, not what a link leads to; and a pipe without another end is not waited for. */
+const ITSELF = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+function irregular(path: string, code: string, what: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${code}: ${path} is ${what}`), { code, path });
+}
+
+function sight(found: Stats): Sight {
+  const kind = found.isFile()
+    ? 'file'
+    : found.isDirectory()
+      ? 'folder'
+      : found.isSymbolicLink()
+        ? 'link'
+        : 'other';
+  const self = process.geteuid?.();
+  // Windows has other means than these modes; what it shows of them says nothing.
+  if (self === undefined) return { kind, ours: true, others: 'nothing' };
+  const others =
+    (found.mode & 0o022) !== 0 ? 'write' : (found.mode & 0o055) !== 0 ? 'read' : 'nothing';
+  return { kind, ours: found.uid === self, others };
+}
 
 async function syncFolder(folder: string, platform: NodeJS.Platform): Promise<void> {
   // Windows opens no folder for that; NTFS journals its names in the order of the calls.

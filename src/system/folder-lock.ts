@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -35,6 +36,7 @@ async function take(path: string, onLost: (why: string) => void): Promise<HeldLo
     release = await lockfile.lock(path, {
       lockfilePath: path,
       realpath: false,
+      fs: PRIVATE,
       // Never broken here: a lock that seems stale may belong to a stopped process.
       stale: NEVER_MS,
       update: LIFE_SIGN_MS,
@@ -88,6 +90,12 @@ async function enter(path: string): Promise<HeldLock> {
   }
 }
 
+/** It makes its folder by the process's mask alone. */
+const PRIVATE = {
+  ...fs,
+  mkdir: (path: string, done: (error: NodeJS.ErrnoException | null) => void) =>
+    fs.mkdir(path, 0o700, done),
+};
 /** The library's own judgement by age is switched off: 139 years. */
 const NEVER_MS = 2 ** 42;
 /** Four of these unseen and a holder of another host counts as gone (`spoolDefaults.lockSilenceMs`). */

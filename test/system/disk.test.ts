@@ -79,20 +79,26 @@ describe('the real disk', () => {
   });
 
   it.skipIf(!existsSync('/dev/shm'))(
-    'writes where the target is a link to another file system: beside the file itself, never across (F34)',
+    'never writes, appends or reads through a link, nor renames across file systems (F34)',
     async () => {
       const elsewhere = await mkdtemp('/dev/shm/interlock-disk-');
       try {
         const { symlink } = await import('node:fs/promises');
         await writeFile(join(elsewhere, 'file'), 'old');
         await symlink(join(elsewhere, 'file'), join(folder, 'link'));
-        await systemDisk().writeFile(join(folder, 'link'), 'new');
-        expect(await readFile(join(elsewhere, 'file'), 'utf8')).toBe('new');
+        const link = join(folder, 'link');
+        const looped = { code: 'ELOOP' };
+        await expect(systemDisk().writeFile(link, 'new')).rejects.toMatchObject(looped);
+        await expect(systemDisk().appendFile(link, 'new')).rejects.toMatchObject(looped);
+        await expect(systemDisk().readFile(link)).rejects.toMatchObject(looped);
+        await expect(systemDisk().restrict(link)).rejects.toMatchObject(looped);
+        expect(await systemDisk().look(link)).toMatchObject({ kind: 'link' });
+        expect(await systemDisk().look(link, { follow: true })).toMatchObject({ kind: 'file' });
         expect(await readdir(elsewhere)).toEqual(['file']);
         await expect(
           systemDisk().rename(join(elsewhere, 'file'), join(folder, 'moved')),
         ).rejects.toMatchObject({ code: 'EXDEV' });
-        expect(await readFile(join(elsewhere, 'file'), 'utf8')).toBe('new');
+        expect(await readFile(join(elsewhere, 'file'), 'utf8')).toBe('old');
       } finally {
         await rm(elsewhere, { recursive: true });
       }

@@ -11,6 +11,10 @@ export const spoolErrorCodes = {
     title: 'The spool folder cannot be made or written',
     next: 'Give the worker a folder that it may write, on a disk with free space (`--spool`).',
   },
+  SPOOL_UNSAFE: {
+    title: 'Other users could read or change the spool',
+    next: 'Give the worker a folder of its own that is not there yet (`--spool`): it is made for its user alone.',
+  },
   SPOOL_UNREADABLE: {
     title: 'The spool folder cannot be read',
     next: 'Check the owner and the mode of the folder, and the limit of open files.',

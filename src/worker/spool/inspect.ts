@@ -8,6 +8,7 @@ import { causeCode } from './errors.ts';
 import { layoutOf } from './layout.ts';
 import type { OwnerState } from './owner.ts';
 import { readOwner, stateOf } from './owner-lock.ts';
+import { openToOthers } from './private.ts';
 import { readSpool } from './read-spool.ts';
 import { settle } from './settle.ts';
 
@@ -73,6 +74,14 @@ export async function inspectSpool(ports: {
   };
   try {
     if (!(await disk.stat(folder))) return none;
+    const unsafe = await openToOthers(disk, layout, { close: false });
+    if (unsafe !== undefined)
+      return {
+        ...none,
+        exists: true,
+        readable: { ok: false, why: unsafe },
+        writable: { ok: false, why: 'it is not tried in a folder that is not safe' },
+      };
     const read = await readSpool(disk, layout);
     const owner = await readOwner(disk, layout);
     const { reports, running } = settle(read);

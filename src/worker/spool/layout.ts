@@ -64,6 +64,16 @@ export function setAsideName(attemptId: string, op: string, sum: string): string
   return `${id}-${op}-${sum.slice(0, 16)}.jsonl`;
 }
 
+/** Whether a name in the spool's own folder is one that a spool makes. */
+export function isSpoolName(name: string): boolean {
+  return SPOOL_NAMES.has(name) || isTemporary(name);
+}
+
+const SPOOL_NAMES = new Set([
+  ...['owner.json', 'owner.lock', 'owner.door'],
+  ...['reports', 'running', 'stale', 'refused', 'corrupt'],
+]);
+
 /** The part of a set-aside's name that tells which record it holds. */
 export function setAsideSum(name: string): string | undefined {
   return /-([0-9a-f]{16})\.jsonl$/.exec(name)?.[1];

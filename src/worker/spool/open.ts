@@ -8,6 +8,7 @@ import { causeCode, type SpoolErrorCode, spoolError } from './errors.ts';
 import { foldersOf, layoutOf } from './layout.ts';
 import { closedOwner, type Owner, sessionsBefore } from './owner.ts';
 import { type Taken, takeSpool, writeOwner } from './owner-lock.ts';
+import { openToOthers } from './private.ts';
 import { type Recovered, recover } from './recover.ts';
 import { Spool } from './spool.ts';
 
@@ -17,7 +18,7 @@ export interface SpoolOptions {
   readonly log: Log;
   readonly lock: FolderLock;
   readonly processInfo: ProcessInfo;
-  /** Made if it is not there (0700). */
+  /** Made if it is not there (0700). One that other users could have written into is closed to them, or refused. */
   readonly folder: string;
   readonly workerId: string;
   readonly sessionId: string;
@@ -38,7 +39,7 @@ export type OpenSpool =
       /** Sessions that had this folder before, of whatever worker: what runs of their handlers is nobody's. */
       readonly oldSessions: readonly string[];
     }
-  /** `SPOOL_LOCKED`, `SPOOL_UNWRITABLE`, `SPOOL_UNREADABLE`. */
+  /** `SPOOL_LOCKED`, `SPOOL_UNSAFE`, `SPOOL_UNWRITABLE`, `SPOOL_UNREADABLE`. */
   | { readonly ok: false; readonly error: TaskError };
 
 /**
@@ -57,6 +58,8 @@ export async function openSpool(options: SpoolOptions): Promise<OpenSpool> {
   let owner: Owner | undefined;
   let taken: Taken;
   try {
+    const unsafe = await openToOthers(options.disk, layout, { close: true });
+    if (unsafe !== undefined) return { ok: false, error: spoolError('SPOOL_UNSAFE', unsafe) };
     for (const folder of foldersOf(layout)) await options.disk.makeFolder(folder);
     taken = await takeSpool(
       options,

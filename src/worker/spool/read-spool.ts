@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Disk } from '../../ports/disk.ts';
 import { causeCode } from './errors.ts';
 import { groupSeq, isTemporary, type Layout } from './layout.ts';
+import { oddity } from './private.ts';
 import { type GroupContent, readGroup } from './read-group.ts';
 import type { GroupRecord } from './records.ts';
 
@@ -18,8 +19,10 @@ export interface ReadSpool {
   readonly stale: readonly string[];
   readonly refused: readonly string[];
   readonly corrupt: readonly string[];
-  /** Files that the disk does not give. */
+  /** Files that the disk does not give, or that are not ours to open. */
   readonly unreadable: readonly { readonly file: string; readonly why: string }[];
+  /** Paths of files that are ours and that other users may read or write. */
+  readonly loose: readonly string[];
   /** Paths of what killed writers left. */
   readonly temporaries: readonly string[];
 }
@@ -28,7 +31,21 @@ export interface ReadSpool {
 export async function readSpool(disk: Disk, layout: Layout): Promise<ReadSpool> {
   const unreadable: { file: string; why: string }[] = [];
   const temporaries: string[] = [];
+  const loose: string[] = [];
 
+  /** Whether it may be opened: no link, no pipe, nothing of another user. */
+  const isPlain = async (file: string) => {
+    try {
+      const seen = await disk.look(file);
+      const why = seen && oddity(seen, 'file');
+      if (why !== undefined) unreadable.push({ file, why });
+      else if (seen && seen.others !== 'nothing') loose.push(file);
+      return seen !== undefined && why === undefined;
+    } catch (cause) {
+      unreadable.push({ file, why: causeCode(cause) ?? String(cause) });
+      return false;
+    }
+  };
   const namesIn = async (folder: string) => {
     const names = await disk.list(folder);
     for (const name of names) if (isTemporary(name)) temporaries.push(join(folder, name));
@@ -39,6 +56,7 @@ export async function readSpool(disk: Disk, layout: Layout): Promise<ReadSpool> 
     for (const name of await namesIn(folder)) {
       if (groupSeq(name) === undefined) continue;
       try {
+        if (!(await isPlain(join(folder, name)))) continue;
         files.push({ name, content: readGroup(await disk.readFile(join(folder, name)), of) });
       } catch (cause) {
         const code = causeCode(cause) ?? String(cause);
@@ -50,8 +68,12 @@ export async function readSpool(disk: Disk, layout: Layout): Promise<ReadSpool> 
     }
     return files;
   };
-  const setAside = async (folder: string) =>
-    (await namesIn(folder)).filter((name) => name.endsWith('.jsonl'));
+  const setAside = async (folder: string) => {
+    const plain: string[] = [];
+    for (const name of await namesIn(folder))
+      if (name.endsWith('.jsonl') && (await isPlain(join(folder, name)))) plain.push(name);
+    return plain;
+  };
 
   await namesIn(layout.folder);
   return {
@@ -61,6 +83,7 @@ export async function readSpool(disk: Disk, layout: Layout): Promise<ReadSpool> 
     refused: await setAside(layout.refused),
     corrupt: await setAside(layout.corrupt),
     unreadable,
+    loose,
     temporaries,
   };
 }

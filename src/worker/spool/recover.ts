@@ -36,6 +36,10 @@ export async function recover(
     // The lock is ours: whoever was writing it is gone.
     await disk.remove(path).catch(() => {});
   }
+  for (const path of read.loose) {
+    // The folder is closed to others by now: a file that refuses is not worth refusing to start.
+    await disk.restrict(path).catch(() => {});
+  }
   for (const { file, why } of read.unreadable) {
     log.error('spool.unreadable', `${file} cannot be read (${why}); it stays as it is.`, {
       file,

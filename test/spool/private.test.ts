@@ -1,0 +1,176 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CollectingLog } from '../../sim/log.ts';
+import { SimulatedRandom } from '../../sim/random.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { systemDisk } from '../../src/system/disk.ts';
+import { systemFolderLock } from '../../src/system/folder-lock.ts';
+import { systemProcessInfo } from '../../src/system/process-info.ts';
+import { inspectSpool } from '../../src/worker/spool.ts';
+import { RealSpools } from './real-spool.ts';
+import { complete, META, reportIds } from './world.ts';
+
+const PARTS = ['reports', 'running', 'stale', 'refused', 'corrupt'];
+
+let spools: RealSpools;
+beforeEach(async () => {
+  spools = await RealSpools.make();
+});
+afterEach(() => spools.end());
+
+const at = (...parts: string[]) => join(spools.folder, ...parts);
+const mode = async (path: string) => (await stat(path)).mode & 0o777;
+
+/** A spool that was closed in order, with a report in it. */
+async function used(): Promise<string> {
+  const first = await spools.open({ sessionId: 'ses_1' });
+  await first.writeReport(complete('att_a'), META);
+  await first.close();
+  const [name] = await readdir(at('reports'));
+  return name as string;
+}
+
+/** A disk on which a path belongs to somebody else. */
+function foreign(path: string) {
+  const disk = systemDisk();
+  return {
+    ...disk,
+    look: async (looked: string, options?: { follow?: boolean }) => {
+      const seen = await disk.look(looked, options);
+      return seen && looked === path ? { ...seen, ours: false } : seen;
+    },
+  };
+}
+
+async function refusal(more: Parameters<RealSpools['tryOpen']>[0] = {}) {
+  const opened = await spools.tryOpen(more);
+  if (opened.ok) throw new Error('it was not refused');
+  expect(opened.error).toMatchObject({
+    code: 'SPOOL_UNSAFE',
+    hint: expect.stringContaining('--spool'),
+  });
+  return opened.error.message;
+}
+
+describe.skipIf(process.platform === 'win32')('a spool folder that is there', () => {
+  it('is closed to others with all that is in it, and what is above it is left alone', async () => {
+    const name = await used();
+    const above = join(spools.folder, '..');
+    await chmod(above, 0o755);
+    for (const path of ['.', ...PARTS]) await chmod(at(path), 0o777);
+    for (const path of ['owner.json', join('reports', name)]) await chmod(at(path), 0o666);
+    const spool = await spools.open({ sessionId: 'ses_2' });
+    expect(reportIds(spool)).toEqual(['att_a']);
+    for (const path of ['.', ...PARTS, 'owner.lock']) expect(await mode(at(path))).toBe(0o700);
+    for (const path of ['owner.json', join('reports', name)])
+      expect(await mode(at(path))).toBe(0o600);
+    expect(await mode(above)).toBe(0o755);
+  });
+
+  it('and is empty is closed to others', async () => {
+    await mkdir(spools.folder);
+    await chmod(spools.folder, 0o777);
+    await spools.open();
+    expect(await mode(spools.folder)).toBe(0o700);
+  });
+
+  it('and is given by a link is closed where the link leads', async () => {
+    await used();
+    await rename(spools.folder, `${spools.folder}-real`);
+    await symlink(`${spools.folder}-real`, spools.folder);
+    await chmod(`${spools.folder}-real`, 0o755);
+    expect(reportIds(await spools.open({ sessionId: 'ses_2' }))).toEqual(['att_a']);
+    expect(await mode(`${spools.folder}-real`)).toBe(0o700);
+  });
+
+  it('and holds other things keeps its mode; others who can write there are a refusal', async () => {
+    await mkdir(spools.folder);
+    await writeFile(at('letter.txt'), 'dear');
+    await chmod(spools.folder, 0o777);
+    expect(await refusal()).toContain('can be written by other users');
+    expect(await readdir(spools.folder)).toEqual(['letter.txt']);
+    await chmod(spools.folder, 0o755);
+    await spools.open();
+    expect(await mode(spools.folder)).toBe(0o755);
+    expect(await mode(at('reports'))).toBe(0o700);
+  });
+
+  it('and belongs to another user is refused, also for root', async () => {
+    await used();
+    expect(await refusal({ disk: foreign(spools.folder) })).toContain('belongs to another user');
+  });
+
+  it.each([...PARTS, 'owner.json'])('and has a %s of another user is refused', async (part) => {
+    await used();
+    expect(await refusal({ disk: foreign(at(part)) })).toContain('belongs to another user');
+  });
+
+  it.skipIf(process.geteuid?.() !== 0)('of another user is refused for the real root', async () => {
+    await mkdir(spools.folder);
+    spawnSync('chown', ['65534', spools.folder]);
+    expect(await refusal()).toContain('belongs to another user');
+  });
+
+  it.each(['owner.json', 'reports'])('and has a link as its %s is refused', async (part) => {
+    await used();
+    const outside = join(spools.folder, '..', 'outside');
+    await rename(at(part), outside);
+    await symlink(outside, at(part));
+    expect(await refusal()).toContain('is a symbolic link');
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('what is no file of ours among the records', () => {
+  it('is named and not opened: a link, a pipe, a file of another user', async () => {
+    const name = await used();
+    const secret = join(spools.folder, '..', 'secret');
+    await writeFile(secret, 'root:x:0:0\n');
+    const [link, pipe, other] = [7, 8, 9].map((n) => `00000000000${n}-0badc0de.jsonl`);
+    await symlink(secret, at('reports', link as string));
+    for (const folder of ['reports', 'running', 'stale'])
+      spawnSync('mkfifo', [at(folder, pipe as string)]);
+    await writeFile(at('running', other as string), 'forged\n', { mode: 0o600 });
+    const log = new CollectingLog();
+    const disk = foreign(at('running', other as string));
+    const spool = await spools.open({ sessionId: 'ses_2', log, disk });
+    expect(reportIds(spool)).toEqual(['att_a']);
+    expect(await readdir(at('corrupt'))).toEqual([]);
+    expect(log.of('spool.unreadable').map(({ text }) => text)).toEqual([
+      `${at('reports', link as string)} cannot be read (is a symbolic link, which is not followed); it stays as it is.`,
+      `${at('reports', pipe as string)} cannot be read (is no regular file); it stays as it is.`,
+      `${at('running', pipe as string)} cannot be read (is no regular file); it stays as it is.`,
+      `${at('running', other as string)} cannot be read (belongs to another user); it stays as it is.`,
+      `${at('stale', pipe as string)} cannot be read (is no regular file); it stays as it is.`,
+    ]);
+    // The next file has a name of its own.
+    await spool.writeReport(complete('att_b'), META);
+    expect(await readdir(at('reports'))).toHaveLength(4);
+    expect(await readFile(secret, 'utf8')).toBe('root:x:0:0\n');
+    expect(name < (link as string)).toBe(true);
+  });
+
+  it('does not hold doctor either', async () => {
+    await used();
+    spawnSync('mkfifo', [at('reports', '000000000009-0badc0de.jsonl')]);
+    const found = await inspectSpool({
+      disk: systemDisk(),
+      clock: systemClock(),
+      random: new SimulatedRandom('doctor'),
+      lock: systemFolderLock(),
+      processInfo: await systemProcessInfo(),
+      folder: spools.folder,
+    });
+    expect(found).toMatchObject({ pending: 1, unreadable: [{ why: 'is no regular file' }] });
+  });
+});
