@@ -195,7 +195,7 @@ export class ReportLoop {
   async #answered(pending: PendingReport, result: ReportResult, lineUp: boolean): Promise<void> {
     const { held } = pending;
     const decision = decideAnswer(reportOf(held), result, {
-      project: held.record?.project ?? this.#ctx.project,
+      project: this.#projectOf(held),
       followUp: held.state.followUp,
       begun: held.state.begun,
     });
@@ -210,6 +210,13 @@ export class ReportLoop {
     if (!held.record) held.unwritten = { report: reportOf(held), followUp: held.state.followUp };
     tellAnswer(this.#ctx.ports.log, held, decision);
     this.#attempts.feed(held, { kind: 'report-answered', verdict: decision });
+  }
+
+  /** By which a 404 is judged: a record made for another address is not known here, whatever its project is called. */
+  #projectOf({ record }: Held): string | undefined {
+    const { project, ports } = this.#ctx;
+    if (record === undefined) return project;
+    return record.serviceUrl === ports.spool.serviceUrl ? (record.project ?? project) : undefined;
   }
 
   async #keep(

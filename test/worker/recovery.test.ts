@@ -168,6 +168,24 @@ it('sends thousands of reports that an outage left without asking for each of th
   world.check({ lapses: true });
 });
 
+it('keeps a report of another address that is not known at this one, also where the projects have one name', async () => {
+  const { world, transport, options, done } = await killed();
+  world.serviceUrl = 'http://elsewhere.invalid';
+  const elsewhere = transport.onReport(
+    ({ attemptId }) => attemptId === done.attempt.attemptId,
+    () => refused(404, 'NOT_FOUND', { kind: 'attempt', project: 'default' }),
+  );
+  await world.start(options);
+  await world.advance(10_000);
+  expect(world.spool.stats()).toMatchObject({ pending: 1, setAside: { refused: 0 } });
+  expect(world.worker.status().notClaiming).toMatch(/another project or control plane/);
+  // It is sent all the same: the address may only have got another name.
+  elsewhere();
+  await world.until(() => done.ended, 60_000);
+  expect(done.ended?.op).toBe('complete');
+  world.check({ lapses: true });
+});
+
 /** The first claim of a session. */
 function claimOf({ transport }: SimWorld, sessionId: string) {
   return transport

@@ -40,6 +40,8 @@ export class SimWorld {
   readonly tooEarly: string[] = [];
   /** The disk refuses on purpose: reports go out directly. */
   diskRefuses = false;
+  /** As the next worker is told it. */
+  serviceUrl = 'http://sim.invalid';
   end: WorkerEnd | undefined;
   #sessions = 0;
   #life: Mortal | undefined;
@@ -74,7 +76,7 @@ export class SimWorld {
       folder: FOLDER,
       workerId,
       sessionId,
-      serviceUrl: 'http://sim.invalid',
+      serviceUrl: this.serviceUrl,
       onTrouble: (why) => worker?.spoolTrouble(why),
       onLost: (why) => worker?.spoolLost(why),
     });
