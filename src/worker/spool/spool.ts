@@ -105,6 +105,11 @@ export class Spool {
     return this.#running.has(attemptId) || this.#reports.has(attemptId);
   }
 
+  /** Of the records that are written now. */
+  get serviceUrl(): string {
+    return this.#options.serviceUrl;
+  }
+
   /** Learnt from the control plane: written into the records from now on. */
   useProject(project: string): void {
     this.#project = project;
