@@ -51,7 +51,7 @@ export class TypePauses {
       {
         type: name === everyType ? 'every' : name,
         failures: pause.failures,
-        ms: pause.forMs,
+        ms: Math.round(pause.forMs),
         code,
       },
     );
