@@ -219,7 +219,8 @@ export class Worker {
       () => reports.unanswered === 0 && this.#working().length === 0,
       this.#spoolUntil(last),
     );
-    const left = this.#working().length;
+    // A slow disk is no handler that would not go: its running record, or the report if it gets there, tells the next start.
+    const left = this.#working().filter(({ state }) => state.phase !== 'ending').length;
     if (left > 0)
       await this.#finish({
         why: 'forced',
@@ -295,7 +296,8 @@ export class Worker {
     for (const wakeup of Object.values(this.#ctx.wake)) wakeup.wake();
     if (atOnce) for (const held of this.#run.attempts) held.job?.stop('drain', 0);
     if (end.why !== 'spool-lost' && end.why !== 'key-refused') await this.#presence.goodbye();
-    const unsent = this.#run.reports.unanswered;
+    const unwritten = this.#working().filter(({ state }) => state.phase === 'ending').length;
+    const unsent = this.#run.reports.unanswered + unwritten;
     const closing = Promise.all([
       this.#hints.stop(),
       carrier.close(),

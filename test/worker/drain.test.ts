@@ -218,6 +218,28 @@ it('gives handlers at least half of a drain that is shorter than the grace', asy
   world.check();
 });
 
+it('does not call a handler stuck whose report a slow disk still writes', async () => {
+  const world = new SimWorld();
+  const one = world.transport.offer({ type: 'demo/hello' });
+  await world.start({
+    drainTimeoutMs: 3_000,
+    stopGraceMs: 1_000,
+    ignoresStop: ['demo/hello'],
+    scripts: { 'demo/hello': () => new Promise(() => {}) },
+  });
+  await world.until(() => world.carrier.running === 1);
+  world.machine.disk.fail({ step: 'syncFile', path: /reports/, ms: 20_000 });
+  const from = world.now;
+  world.worker.signal();
+  expect(await world.ended()).toEqual({ why: 'stopped-handlers', unsent: 1, stopped: 1 });
+  expect(world.now - from).toBeLessThanOrEqual(8_000);
+  world.kill();
+  await world.start();
+  await world.until(() => one.ended);
+  expect(one.ended).toMatchObject({ op: 'lost', begun: true });
+  world.check({ lapses: true });
+});
+
 it('is gone within the drain although a handler cannot even be killed', async () => {
   const world = new SimWorld();
   world.transport.offer({ type: 'demo/hello' });

@@ -69,14 +69,14 @@ it('opens an effect gate only after its answer', async () => {
 });
 
 it('keeps the leases of 16 handlers over four leases, and says that it is full', async () => {
-  await using field = await Field.open({ leaseMs: 1_000 });
+  await using field = await Field.open({ leaseMs: 2_000 });
   const { fcp } = field;
   const tasks = Array.from({ length: 16 }, () =>
     fcp.offer({ type: 'demo/hello', effectSafety: 'pure' }),
   );
   const one = await field.start({
     maxConcurrent: 16,
-    scripts: { 'demo/hello': () => sleep(4_000).then(() => returned(1)) },
+    scripts: { 'demo/hello': () => sleep(8_000).then(() => returned(1)) },
   });
   await fcp.until(() => fcp.workers.get('rig')?.presence?.state === 'full');
   expect(one.worker.status()).toMatchObject({ state: 'full', slots: { max: 16, busy: 16 } });
