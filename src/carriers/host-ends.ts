@@ -33,10 +33,10 @@ export function tellNotTaken(log: Log, host: Host, gone: HostGone): void {
   log.warn('host.not-taken', text, { pid, file: host.file, calls: host.calls });
 }
 
-/** For a job that no host has taken. */
+/** For a job that no host has taken in time. */
 export function notTakenByAny(hosts: number, host: Host, gone: HostGone): TaskFailure {
   const message = `${hosts} handler hosts of ${host.file} did not take the task, one after the other. The last: ${why(gone)}`;
-  return { code: 'HOST_NOT_STARTED', message: message.toWellFormed(), retryable: true };
+  return { code: 'HOST_BUSY', message: message.toWellFormed(), retryable: true };
 }
 
 /** For the log of a task that left these processes behind. */

@@ -208,7 +208,12 @@ export class JobRun implements RunningJob, HostListener {
     }
     tellNotTaken(this.#ctx.log, host, gone);
     if (this.#given >= hostDefaults.takeHosts) {
-      void this.#closed({ how: 'not-begun', error: notTakenByAny(this.#given, host, gone) });
+      // That hosts end by themselves with this task is the task's own fault (F41); one that must be killed is busy.
+      void this.#closed(
+        gone.killReason === undefined
+          ? died(gone, host.process.stderrTail.text.trim(), this.#ctx.kernelKills)
+          : { how: 'not-begun', error: notTakenByAny(this.#given, host, gone) },
+      );
       return;
     }
     host.hear(undefined);
