@@ -46,7 +46,17 @@ export function waitingFor(
     const near = nearMiss(task, workers);
     return near ? `${none}; ${near}` : none;
   }
-  return inWords(online);
+  return inWords(online.map((w) => asFor(name, w)));
+}
+
+/** A worker that has paused other types only does claim this one. */
+function asFor(name: string, worker: WorkerFacts): WorkerFacts {
+  if (worker.notClaiming === undefined) return worker;
+  const reasons = worker.notClaiming.split('; ').filter((reason) => {
+    const [, paused] = /^(\S+@\d+) is (?:paused|tried)/.exec(reason) ?? [];
+    return paused === undefined || paused === name;
+  });
+  return { ...worker, notClaiming: reasons.length === 0 ? undefined : reasons.join('; ') };
 }
 
 /** `2 workers, all full` · `3 workers: 2 full, 1 draining`. */

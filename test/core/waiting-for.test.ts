@@ -34,6 +34,22 @@ describe('a queued task waits for', () => {
       'no worker for demo/hello@1 in pool default: a is offline',
       [worker('a', { state: 'offline' })],
     ],
+    [
+      '1 worker, a ready: it should be claimed within seconds',
+      [
+        worker('a', {
+          notClaiming: 'demo/other@1 is paused for 8 s: its handler could not be started: ENOENT',
+        }),
+      ],
+    ],
+    [
+      '1 worker, not claiming (a: demo/hello@1 is paused for 8 s: its handler could not be started: ENOENT)',
+      [
+        worker('a', {
+          notClaiming: 'demo/hello@1 is paused for 8 s: its handler could not be started: ENOENT',
+        }),
+      ],
+    ],
     ['1 worker, not heard from for 19 s', [worker('a', { quietMs: 19_000 })]],
     [
       '2 workers, b ready: it should be claimed within seconds',
