@@ -9,6 +9,7 @@ import { hostDefaults } from '../core/defaults.ts';
 import { FrameReader, type FromHost } from '../handler/protocol.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import { giveWay } from './give-way.ts';
 import { checkedFrame } from './host-frames.ts';
 import { type Kin, kinGone } from './kin.ts';
 import { Tail } from './output-lines.ts';
@@ -111,6 +112,7 @@ export class HostProcess {
   }
 
   async #live(host: SpawnedHost): Promise<HostGone> {
+    void giveWay(host.pid, this.#clock);
     const { pid, child, toHost, fromHost, stdout, stderr } = host;
     const exit = new Promise<HostGone>((resolve) => {
       child.once('exit', (code, signal) => {

@@ -182,7 +182,9 @@ export class JobRun implements RunningJob, HostListener {
     this.#mark = this.#ctx.newProcesses.mark();
     this.#ctx.kernelKills.refresh();
     host.process.write(input);
-    this.#takeTimer = this.#ctx.clock.timer(this.#ctx.takeMs, () => void this.#takeLate(host));
+    // A fresh host can only be slow (every core may be busy); what an earlier call left can keep one for ever.
+    if (this.#n > 1)
+      this.#takeTimer = this.#ctx.clock.timer(this.#ctx.takeMs, () => void this.#takeLate(host));
   }
 
   #taken(): void {

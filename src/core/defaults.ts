@@ -188,10 +188,15 @@ export const clientDefaults = {
 
 /** Handler hosts and what they may say. Small enough for a host to load. */
 export const hostDefaults = {
+  /** Hosts are that much nicer than the agent: about a tenth of its weight where they compete for a core. */
+  nice: 10,
   /** From the start of a host's process until the handler's module is loaded; slow disks, large modules. */
   startMs: 30 * SECOND,
-  /** A loaded host takes a task at once; one that does not in this time runs something that an earlier task left. */
-  takeMs: 5 * SECOND,
+  /**
+   * A used host takes a task at once; one that does not in this time runs something that an earlier task left. Far above
+   * what a machine with every core busy needs: a slow host is not a stuck one.
+   */
+  takeMs: 30 * SECOND,
   /** Hosts that a task is given to, one after the other, until one takes it: the second is a new one. */
   takeHosts: 2,
   /** A module's load at discovery, its top-level await included. */

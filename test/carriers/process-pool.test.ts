@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { hostEnvironment } from '../../src/carriers/spawn-host.ts';
@@ -244,3 +244,9 @@ async function gone(pid: number): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
+
+it('lets a handler give way to the agent, which has its lease to renew', async () => {
+  const { pid } = pool();
+  expect(getPriority((await pid()) as number)).toBe(10);
+  expect(getPriority()).toBe(0);
+});

@@ -2,13 +2,13 @@ import { expect, it } from 'vitest';
 import { stateFolder } from '../../src/system/state-folder.ts';
 
 it.each([
-  ['linux', {}, '/home/ada', '/home/ada/.local/state/interlock'],
-  ['linux', { XDG_STATE_HOME: '/x' }, '/home/ada', '/x/interlock'],
-  ['linux', { XDG_STATE_HOME: 'relative' }, '/home/ada', '/home/ada/.local/state/interlock'],
-  ['linux', { XDG_STATE_HOME: '' }, '/home/ada', '/home/ada/.local/state/interlock'],
+  ['linux', {}, '/homes/ada', '/homes/ada/.local/state/interlock'],
+  ['linux', { XDG_STATE_HOME: '/x' }, '/homes/ada', '/x/interlock'],
+  ['linux', { XDG_STATE_HOME: 'relative' }, '/homes/ada', '/homes/ada/.local/state/interlock'],
+  ['linux', { XDG_STATE_HOME: '' }, '/homes/ada', '/homes/ada/.local/state/interlock'],
   ['linux', { STATE_DIRECTORY: '/var/lib/interlock:/var/lib/b' }, '/', '/var/lib/interlock'],
   ['linux', {}, '', undefined],
-  ['freebsd', {}, '/home/ada', '/home/ada/.local/state/interlock'],
+  ['freebsd', {}, '/homes/ada', '/homes/ada/.local/state/interlock'],
   [
     'darwin',
     { XDG_STATE_HOME: '/x' },
