@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
@@ -37,7 +37,8 @@ export function start(
   const gone = new Promise<number | null>((resolve) => child.once('exit', resolve));
   let stopping = false;
   void gone.then((code) => {
-    if (!stopping) process.stderr.write(`${name} ended by itself (${code}):\n${tail}\n`);
+    if (!stopping && code !== 0)
+      process.stderr.write(`${name} ended by itself (${code}):\n${tail}\n`);
   });
   return {
     name,
@@ -181,11 +182,14 @@ export function rssMiB(pid: number): number | undefined {
   return found ? Number(found[1]) / 1024 : undefined;
 }
 
-/** User and system time of a process in ms. */
+/**
+ * Processor time of a process in ms, as the scheduler counts it: the ticks in `stat` charge a whole one to whoever is
+ * awake when it falls, and a process that lives by timers is awake just then.
+ */
 export function cpuMs(pid: number): number | undefined {
-  if (!existsSync(`/proc/${pid}/stat`)) return undefined;
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+  const folder = `/proc/${pid}/task`;
+  if (!existsSync(folder)) return undefined;
+  return readdirSync(folder)
+    .map((thread) => Number(readFileSync(`${folder}/${thread}/schedstat`, 'utf8').split(' ')[0]))
+    .reduce((sum, ns) => sum + ns / 1e6, 0);
 }

@@ -38,7 +38,7 @@ export const controlPlaneDefaults = {
   logLinesPerTask: 10_000,
   logCharsPerTask: 4_194_304,
   /** A worker that was woken a moment ago is told of what came meanwhile in one hint; it claims every 200 ms at most. */
-  wakeGapMs: 50,
+  wakeGapMs: 5,
   /** A worker's signs of life are written down this often: far finer than `offlineAfterMs`, far coarser than claims. */
   touchGapMs: 5 * SECOND,
   /** What is known of workers, for `waitingFor`, is read again after this. */
