@@ -22,6 +22,8 @@ export default defineConfig(({ mode }) => ({
     pool: 'forks',
     // Two cores are the smallest machine they have to be steady on; tests start processes of their own.
     maxWorkers: 2,
+    // A shared CI machine may stall a real process for seconds: a test may fail once there, and is then named as retried.
+    retry: process.env.CI ? 1 : 0,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     include: tests(KINDS.includes(mode) ? `.${mode}.test.ts` : '.test.ts'),
