@@ -37,7 +37,10 @@ export const controlPlaneDefaults = {
   /** Kept per task; older lines go first. */
   logLinesPerTask: 10_000,
   logCharsPerTask: 4_194_304,
-  /** A worker that was woken a moment ago is told of what came meanwhile in one hint; it claims every 200 ms at most. */
+  /**
+   * A worker that was woken a moment ago is told of what came meanwhile in one hint: a flood stays a few hints, and the
+   * next task of a quiet producer does not wait for the last one's.
+   */
   wakeGapMs: 5,
   /** A worker's signs of life are written down this often: far finer than `offlineAfterMs`, far coarser than claims. */
   touchGapMs: 5 * SECOND,
