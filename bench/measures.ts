@@ -103,8 +103,47 @@ export async function latency(bench: Bench, count: number): Promise<Row[]> {
   ];
 }
 
+/** kill -9 of a worker in the middle of a task, and a restart: how soon is the task told as lost, and running again? */
+export async function afterKill(bench: Bench, runs: number): Promise<Row[]> {
+  const lost: number[] = [];
+  const again: number[] = [];
+  for (let i = 0; i < runs; i++) {
+    const pool = `kill-${i}`;
+    const first = await bench.worker(1, pool, [], ['--pool', pool]);
+    const made = await bench.call<View>('POST', '/tasks', {
+      ...noop(i, pool),
+      type: 'bench/hold',
+    });
+    await event(bench, made.id, 'started');
+    await first.kill();
+    const restarted = performance.timeOrigin + performance.now();
+    const second = await bench.worker(1, pool, [], ['--pool', pool]);
+    lost.push(Date.parse((await event(bench, made.id, 'lost')).at) - restarted);
+    const done = await ended(bench, made.id);
+    again.push((done.result?.begunAt ?? Number.NaN) - restarted);
+    await second.stop();
+  }
+  return [
+    {
+      what: 'kill -9 of a busy worker: restart → the task is told as lost',
+      value: percentile(lost, 0.5),
+      unit: 'ms',
+    },
+    {
+      what: 'kill -9 of a busy worker: restart → its next attempt runs',
+      value: percentile(again, 0.5),
+      unit: 'ms',
+      aim: '< 1000',
+    },
+  ];
+}
+
 /** Spawn → first claim on the wire, seen by a server that answers nothing else. */
-export async function workerStart(bench: Bench, runs: number): Promise<Row> {
+export async function workerStart(
+  bench: Bench,
+  runs: number,
+  env: (run: number) => Record<string, string> = () => ({}),
+): Promise<Row> {
   const times: number[] = [];
   for (let i = 0; i < runs; i++) {
     let seen: (at: number) => void = () => {};
@@ -129,7 +168,7 @@ export async function workerStart(bench: Bench, runs: number): Promise<Row> {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     const worker = start(
-      'interlock-worker',
+      bench.program,
       [
         '--url',
         `http://127.0.0.1:${port}`,
@@ -140,7 +179,7 @@ export async function workerStart(bench: Bench, runs: number): Promise<Row> {
         '--worker-id',
         `start-${i}`,
       ],
-      { INTERLOCK_WORKER_KEY: 'il_bench', INTERLOCK_LOG_LEVEL: 'error' },
+      { INTERLOCK_WORKER_KEY: 'il_bench', INTERLOCK_LOG_LEVEL: 'error', ...env(i) },
     );
     times.push((await first) - worker.spawnedAt);
     await worker.stop();
@@ -229,15 +268,21 @@ function trace(file: string, pid: number) {
 }
 
 async function ended(bench: Bench, id: string): Promise<View> {
+  await event(bench, id, 'succeeded');
+  return bench.call<View>('GET', `/tasks/${id}`);
+}
+
+/** The first entry of this kind; waits for it. */
+async function event(bench: Bench, id: string, kind: string): Promise<{ at: string }> {
   let after = 0;
   for (;;) {
-    const { events } = await bench.call<{ events: { seq: number; kind: string }[] }>(
+    const { events } = await bench.call<{ events: { seq: number; kind: string; at: string }[] }>(
       'GET',
       `/tasks/${id}/events?after=${after}&waitMs=10000`,
     );
     after = events.at(-1)?.seq ?? after;
-    if (events.some((event) => event.kind === 'succeeded'))
-      return bench.call<View>('GET', `/tasks/${id}`);
+    const found = events.find((one) => one.kind === kind);
+    if (found) return found;
   }
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Pool } from 'undici';
 
 /** The processes of a measurement: a control plane and workers, each its own, over loopback HTTP. */
@@ -15,15 +15,21 @@ export interface Started {
   readonly pid: number;
   readonly spawnedAt: number;
   stop(): Promise<void>;
+  /** kill -9. */
+  kill(): Promise<void>;
 }
 
+/** @param name of a program in `bin/`, or the path of an executable. */
 export function start(
   name: string,
   args: readonly string[],
   env: Record<string, string>,
   wrap: readonly string[] = [],
 ): Started {
-  const [command, ...rest] = [...wrap, join(root, 'bin', name), ...args] as [string, ...string[]];
+  const [command, ...rest] = [...wrap, resolve(root, 'bin', name), ...args] as [
+    string,
+    ...string[],
+  ];
   const spawnedAt = performance.now();
   const child = spawn(command, rest, {
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
@@ -52,6 +58,11 @@ export function start(
       await gone;
       clearTimeout(timer);
     },
+    kill: async () => {
+      stopping = true;
+      child.kill('SIGKILL');
+      await gone;
+    },
   };
 }
 
@@ -61,6 +72,12 @@ export class Bench {
   url = '';
   controlPlane!: Started;
   pool!: Pool;
+  /** What is started as a worker. */
+  readonly program: string;
+
+  constructor(program = 'interlock-worker') {
+    this.program = program;
+  }
 
   async open(): Promise<void> {
     const data = join(this.folder, 'data');
@@ -117,7 +134,7 @@ export class Bench {
     more: readonly string[] = [],
   ): Promise<Started> {
     return start(
-      'interlock-worker',
+      this.program,
       [
         '--url',
         this.url,

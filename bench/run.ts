@@ -1,11 +1,14 @@
 /**
- * `npm run bench [-- --quick] [--json file]`: what the main job costs, with separate processes over loopback HTTP and
+ * `npm run bench [-- --quick] [--json file] [--binary executable]`: what the main job costs, with separate processes over loopback HTTP and
  * durability on. Prints a table; figures of one quiet run, so repeat it and compare medians.
  */
 import { writeFileSync } from 'node:fs';
 import { cpus, totalmem, type } from 'node:os';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ofExecutable } from './executable.ts';
 import {
+  afterKill,
   drain,
   enqueueBatch,
   enqueueSingle,
@@ -18,12 +21,17 @@ import {
 import { Bench } from './processes.ts';
 
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, json: { type: 'string' } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    binary: { type: 'string' },
+  },
 });
 const share = values.quick ? 0.1 : 1;
 const n = (count: number) => Math.max(100, Math.round((count * share) / 100) * 100);
 
-const bench = new Bench();
+const binary = values.binary && resolve(values.binary);
+const bench = new Bench(binary);
 const rows: Row[] = [];
 try {
   await bench.open();
@@ -32,8 +40,9 @@ try {
   console.log(
     `bench ${process.pid}, control plane ${bench.controlPlane.pid} (SQLite, WAL, PRAGMA synchronous=FULL), each worker and handler host its own process\n`,
   );
-  for (const measure of [
+  const all = [
     () => workerStart(bench, values.quick ? 3 : 11),
+    () => afterKill(bench, values.quick ? 3 : 7),
     () => enqueueSingle(bench, n(10_000)),
     () => enqueueBatch(bench, n(20_000)),
     () => drain(bench, 1, n(2_000)),
@@ -42,7 +51,8 @@ try {
     () => fsyncs(bench, 1, n(1_000)),
     () => fsyncs(bench, 16, n(1_000)),
     () => idle(bench, values.quick ? 5 : 30),
-  ]) {
+  ];
+  for (const measure of binary ? ofExecutable(bench, values.quick) : all) {
     for (const row of [await measure()].flat()) {
       rows.push(row);
       const value = row.value.toFixed(row.value >= 100 ? 0 : 2);

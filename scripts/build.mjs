@@ -11,33 +11,19 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { bundleOptions, entries, handlerOptions } from './bundle.mjs';
+import { licenceTexts } from './licences.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 const fresh = join(root, `dist.new-${process.pid}`);
 
-/** What a person or a program starts or imports: name in `dist/` → source. */
-const entries = {
-  interlock: 'src/cli/interlock.ts',
-  'interlock-worker': 'src/cli/interlock-worker.ts',
-  host: 'src/handler/host.ts',
-  sdk: 'src/index.ts',
-  handler: 'src/handler/index.ts',
-};
-
 /** Entries that must start fast and small, and the packages that may not be loaded with them. */
 const light = {
   host: ['undici', 'zod', 'yargs', 'pino', 'hono', '@hono/node-server', 'eventsource'],
   handler: ['undici', 'zod', 'yargs', 'pino', 'hono', '@hono/node-server', 'eventsource'],
+  'sdk-agent': ['yargs', 'hono', '@hono/node-server', 'ajv', 'ajv-formats'],
 };
-
-const commonJs = [
-  "import { createRequire as __createRequire } from 'node:module';",
-  "import { fileURLToPath as __fileURLToPath } from 'node:url';",
-  'const require = __createRequire(import.meta.url);',
-  'const __bundleFile = __fileURLToPath(import.meta.url);',
-  "const __bundleFolder = __fileURLToPath(new URL('.', import.meta.url));",
-].join('\n');
 
 await build();
 
@@ -57,6 +43,7 @@ async function build() {
     await mkdir(fresh, { recursive: true });
     const [metafile] = await Promise.all([bundle(esbuild), handlers(esbuild), declarations()]);
     staysLight(metafile);
+    staysBeside(metafile);
     await writeFile(join(fresh, 'THIRD-PARTY-NOTICES.txt'), await notices(metafile));
     const changed = !(await same(fresh, dist));
     if (changed) await swap();
@@ -76,29 +63,8 @@ async function build() {
 async function bundle(esbuild) {
   const result = await esbuild
     .build({
-      absWorkingDir: root,
-      entryPoints: entries,
+      ...bundleOptions(root),
       outdir: fresh,
-      chunkNames: 'chunks/[name]-[hash]',
-      bundle: true,
-      splitting: true,
-      format: 'esm',
-      platform: 'node',
-      // The SDK runs on the user's Node (20 and newer); the rest on the pinned one.
-      target: 'node20',
-      // Names of functions and classes show in stack traces and error messages.
-      keepNames: true,
-      // Source text stays in memory for as long as a process lives: smaller files, smaller agents. Names are
-      // kept and lines stay short, so that a stack trace still says where.
-      minifyWhitespace: true,
-      minifySyntax: true,
-      lineLimit: 160,
-      legalComments: 'none',
-      alias: { undici: join(root, 'scripts/undici-slim.mjs') },
-      loader: { '.sql': 'text' },
-      // Bundled CommonJS packages ask for Node's own modules with `require`, and some for their place.
-      banner: { js: commonJs },
-      define: { __filename: '__bundleFile', __dirname: '__bundleFolder' },
       metafile: true,
       logLevel: 'warning',
     })
@@ -108,29 +74,13 @@ async function bundle(esbuild) {
   return result.metafile;
 }
 
-/** The handlers that come with the package, as JavaScript: Node removes no types below node_modules. */
+/** Those that come with the package. */
 async function handlers(esbuild) {
-  const folder = join(root, 'handlers');
-  if (!existsSync(folder)) return;
-  const named = (await filesUnder(folder)).filter((file) => /@\d+\.ts$/.test(file));
-  await esbuild
-    .build({
-      absWorkingDir: folder,
-      entryPoints: named,
-      outbase: folder,
-      outdir: join(fresh, 'handlers'),
-      outExtension: { '.js': '.mjs' },
-      // Each with the modules beside it that it needs; packages are found when it runs.
-      bundle: true,
-      packages: 'external',
-      format: 'esm',
-      platform: 'node',
-      target: 'node24',
-      logLevel: 'warning',
-    })
-    .catch((error) => {
-      throw shown(error.errors ? `esbuild found ${error.errors.length} error(s).` : error.message);
-    });
+  if (!existsSync(join(root, 'handlers'))) return;
+  const options = { ...handlerOptions(root), outdir: join(fresh, 'handlers') };
+  await esbuild.build(options).catch((error) => {
+    throw shown(error.errors ? `esbuild found ${error.errors.length} error(s).` : error.message);
+  });
 }
 
 /** Declarations only; types are checked by `npm run types`, so a half-typed tree still builds. */
@@ -168,23 +118,18 @@ function staysLight(metafile) {
   }
 }
 
+/** The SDK finds the file of its agent beside itself: that code may not move into a shared chunk, which has another place. */
+function staysBeside({ outputs }) {
+  const finder = 'src/sdk/agent-options.ts';
+  const where = Object.keys(outputs).filter((file) => outputs[file].inputs[finder]);
+  if (where.length === 1 && where[0].endsWith('/sdk.js')) return;
+  throw shown(`${finder} went into ${where.join(', ')}; only the entry sdk may import it.`);
+}
+
 /** The licences of what is bundled travel with the bundle. */
 async function notices(metafile) {
-  const folders = new Set();
-  for (const input of Object.keys(metafile.inputs)) {
-    const folder = input.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0];
-    if (folder) folders.add(folder);
-  }
-  const parts = ['dist/ contains code of these packages, each under its own licence.\n'];
-  for (const folder of [...folders].sort()) {
-    const { name, version, license } = JSON.parse(
-      await readFile(join(root, folder, 'package.json'), 'utf8'),
-    );
-    const file = (await readdir(join(root, folder))).find((f) => /^licen[cs]e/i.test(f));
-    const text = file ? await readFile(join(root, folder, file), 'utf8') : '';
-    parts.push(`\n==== ${name} ${version} (${license})\n\n${text.trim()}\n`);
-  }
-  return parts.join('');
+  const texts = await licenceTexts(root, metafile);
+  return `dist/ contains code of these packages, each under its own licence.\n${texts}`;
 }
 
 async function same(a, b) {

@@ -1,221 +1,147 @@
 /**
- * Plants bugs that must never slip through, one at a time, into a copy of the tree and runs the tests there:
- * each has to turn them red. `npm run mutations`; `-- --full` runs all of `npm test` for each (slow) instead
- * of the tests named with it; `-- --only=fence` takes those whose name holds the word. A new one is one entry
- * in the list.
+ * Plants bugs that must never slip through, one at a time: first into the simulator, then, where it sees nothing, into a
+ * copy of the tree whose tests have to turn red. One that nobody catches fails the run. `npm run mutations -- --help`.
+ * The list, and what an entry is: `scripts/mutations/index.mjs`.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
-/** `find` must stand exactly once in `file`: a list that no longer fits the code is an error, not a pass. */
-const mutations = [
-  {
-    name: 'the folder of the spool is not fsynced',
-    file: 'src/worker/spool/durable-folder.ts',
-    find: 'this.#disk.syncFolder(this.#folder).finally(',
-    replace: 'Promise.resolve().finally(',
-    tests: ['test/spool'],
-  },
-  {
-    name: 'fsync of a folder does nothing',
-    file: 'src/system/disk.ts',
-    find: '    await handle.sync();\n',
-    replace: '',
-    tests: ['test/system/disk'],
-  },
-  {
-    name: 'a report is sent before it is spooled (machine)',
-    file: 'src/core/attempt-steps.ts',
-    find: "[{ do: 'write-report', report }]",
-    replace: "[{ do: 'send-report', report }, { do: 'write-report', report }]",
-    tests: ['test/core/attempt'],
-  },
-  {
-    name: 'a report is sent before it is spooled (worker)',
-    file: 'src/worker/on-disk.ts',
-    find: "        held.record = await spool.writeReport(report, this.#meta(held));\n        this.#attempts.feed(held, { kind: 'report-written' });\n",
-    replace:
-      "        const writing = spool.writeReport(report, this.#meta(held));\n        this.#attempts.feed(held, { kind: 'report-written' });\n        held.record = await writing;\n",
-    tests: ['test/worker/report-order'],
-  },
-  {
-    name: 'the fence is not compared',
-    file: 'src/core/task-report.ts',
-    find: 'report.fence !== attempt.fence || ',
-    replace: '',
-    tests: ['test/core/task'],
-  },
-  {
-    name: 'leases are renewed only between handlers',
-    file: 'src/worker/renew-loop.ts',
-    find: 'this.#attempts.toRenew().filter((held) => held.renewAt <= now + slack(held))',
-    replace:
-      "this.#attempts.toRenew().filter((held) => held.state.phase !== 'running' && held.renewAt <= now + slack(held))",
-    tests: ['test/e2e/load'],
-  },
-  {
-    name: 'a drain does not stop the claim loop',
-    file: 'src/worker/claim-loop.ts',
-    find: 'return this.#ctx.draining || this.#ctx.stopped;',
-    replace: 'return this.#ctx.stopped;',
-    tests: ['test/e2e/drain'],
-  },
-];
+import { parseArgs } from 'node:util';
+import { mutations } from './mutations/index.mjs';
+import { patched } from './mutations/patched.mjs';
+import { bundle, play } from './mutations/simulator.mjs';
+import { page, printed, summary } from './mutations/table.mjs';
+import { copyOfTheTree, endGroup, runTests, testMutation } from './mutations/tests.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const full = process.argv.includes('--full');
-const only = process.argv.find((arg) => arg.startsWith('--only='))?.slice('--only='.length);
-const chosen = mutations.filter(({ name }) => only === undefined || name.includes(only));
-/** A run of tests that hangs is red as well, but not for ever. */
-const RUN_MS = 20 * 60_000;
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    full: { type: 'boolean', default: false },
+    'no-tests': { type: 'boolean', default: false },
+    seeds: { type: 'string', default: '120' },
+    seconds: { type: 'string', default: '40' },
+    write: { type: 'boolean', default: false },
+    counts: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+/** At the same time: the smallest machine has so many cores. */
+const JOBS = 2;
+/** The simulator alone, before anything is planted: five seeds of each world. */
+const SOUND_RUNS = 50;
 
-if (chosen.length === 0) fail(`No mutation has "${only}" in its name.`);
-const copy = copyOfTheTree();
-let endTests = () => {};
+const children = new Set();
+/** Seeds that break a rule as it is. */
+const reds = [];
 process.on('exit', () => {
-  endTests();
-  rmSync(copy, { recursive: true, force: true });
+  for (const child of children) endGroup(child);
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 
-for (const mutation of chosen) patched(mutation); // All of them fit, before the first test runs.
+if (values.help) {
+  say(`npm run mutations                    all of them
+npm run mutations -- --only fence    those whose name holds the word
+  --full           the tests too where the simulator has caught it
+  --no-tests       the simulator alone
+  --seeds N        so many at most for each [120]
+  --seconds N      so long at most for each [40]
+  --write          write docs/mutations.md
+  --counts FILE    leave there how many were caught and how many were not`);
+} else await main();
 
-say('The tests without any mutation …');
-const baseline = await runTests([...new Set(chosen.flatMap(({ tests }) => tests))]);
-if (!baseline.green) {
-  fail(
-    `They are red already, so a mutation would prove nothing:\n  ${baseline.failed.join('\n  ')}`,
+async function main() {
+  const chosen = mutations.filter(
+    ({ name }) => values.only === undefined || name.includes(values.only),
   );
+  if (chosen.length === 0) fail(`No mutation has "${values.only}" in its name.`);
+  // All of them fit, before anything runs.
+  for (const one of chosen) patched(one, readFileSync(join(root, one.file), 'utf8'));
+
+  const rows = chosen.map((mutation) => ({ mutation }));
+  await inSimulator(rows);
+  const left = rows.filter((row) => values.full || !row.sim?.broke);
+  if (left.length > 0 && !values['no-tests']) await inTests(left);
+  say('', ...printed(rows), '', summary(rows));
+  if (values.write) writeFileSync(join(root, 'docs/mutations.md'), page(rows));
+  const survived = rows.filter((row) => !row.sim?.broke && !(row.tests?.failed.length > 0));
+  tellReds();
+  const failed = survived.length + reds.length;
+  if (values.counts)
+    writeFileSync(values.counts, JSON.stringify({ passed: rows.length - survived.length, failed }));
+  process.exitCode = failed > 0 ? 1 : 0;
 }
 
-const rows = [];
-for (const mutation of chosen) {
-  say(`Mutation: ${mutation.name} …`);
-  const path = join(copy, mutation.file);
-  const original = readFileSync(path, 'utf8');
-  writeFileSync(path, patched(mutation));
-  const started = Date.now();
-  const { green, failed } = await runTests(mutation.tests);
-  writeFileSync(path, original);
-  rows.push([
-    green ? 'SURVIVED' : 'caught',
-    mutation.name,
-    `${Math.round((Date.now() - started) / 1000)} s`,
-    failed.length > 1 ? `${failed[0]} (and ${failed.length - 1} more)` : (failed[0] ?? ''),
-  ]);
-}
-
-const widths = [0, 1, 2].map((i) => Math.max(...rows.map((row) => row[i].length)));
-say('');
-for (const row of rows) say(row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '));
-const survived = rows.filter(([verdict]) => verdict === 'SURVIVED').length;
-say(`\n${rows.length - survived} caught, ${survived} survived.`);
-process.exitCode = survived > 0 ? 1 : 0;
-
-/** What git knows or would take, as it is now, with the packages beside it. */
-function copyOfTheTree() {
-  const folder = mkdtempSync(join(tmpdir(), 'interlock-mutations-'));
-  const files = execFileSync(
-    'git',
-    ['ls-files', '-z', '--cached', '--others', '--exclude-standard'],
-    {
-      cwd: root,
-      encoding: 'utf8',
-      maxBuffer: 64 * 1_048_576,
+async function inSimulator(rows) {
+  const sound = await bundle(root, 'sound');
+  say('The simulator without any mutation …');
+  const first = await play(sound, { runs: SOUND_RUNS }, children);
+  if (first.broke) reds.push(first.broke);
+  await each(
+    rows.filter(({ mutation }) => mutation.unseen === undefined),
+    async (row, slot) => {
+      const { mutation } = row;
+      const outfile = await bundle(root, `${slot}`, mutation);
+      if (outfile === undefined)
+        fail(`"${mutation.name}": the simulator does not run ${mutation.file}. Say so (unseen).`);
+      row.sim = await search(sound, outfile, mutation);
+      const { broke, runs } = row.sim;
+      const found = broke && `${broke.world} ${broke.seed}, ${broke.checker}: ${broke.text}`;
+      say(`  ${mutation.name}: ${found ?? `nothing in ${runs} seeds`}`);
     },
   );
-  for (const file of new Set(files.split('\0').filter(Boolean))) {
-    mkdirSync(dirname(join(folder, file)), { recursive: true });
-    try {
-      cpSync(join(root, file), join(folder, file), { verbatimSymlinks: true });
-    } catch (cause) {
-      if (cause.code !== 'ENOENT') throw cause; // Removed, but not yet for git.
-    }
-  }
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
-  return folder;
 }
 
-function patched({ name, file, find, replace }) {
-  const text = readFileSync(join(copy, file), 'utf8');
-  const times = text.split(find).length - 1;
-  if (times !== 1)
-    fail(
-      `"${name}" does not fit: its text stands ${times} times in ${file}. Mend the entry in scripts/mutations.mjs.`,
+/** The first seed that breaks a rule with the mutation, and none without it. */
+async function search(sound, outfile, { worlds, faults }) {
+  const until = Date.now() + Number(values.seconds) * 1_000;
+  const most = Number(values.seeds);
+  for (let done = 0; ; ) {
+    const left = { from: done + 1, runs: most - done, seconds: (until - Date.now()) / 1_000 };
+    if (left.runs <= 0 || left.seconds <= 0) return { runs: done };
+    const { broke, runs } = await play(outfile, { ...left, worlds, faults }, children);
+    done += runs;
+    if (broke?.seed === undefined) return { runs: done, broke };
+    const same = { from: broke.seed, runs: 1, worlds: [broke.world], faults };
+    const without = await play(sound, same, children);
+    if (!without.broke) return { runs: done, broke };
+    reds.push({ ...without.broke, faults });
+  }
+}
+
+async function inTests(rows) {
+  const copies = Array.from({ length: Math.min(JOBS, rows.length) }, () => copyOfTheTree(root));
+  say('The tests without any mutation …');
+  const all = [...new Set(rows.flatMap(({ mutation }) => mutation.tests))];
+  const { green, failed } = await runTests(copies[0], all, children);
+  if (!green)
+    fail(`They are red already, so a mutation would prove nothing:\n  ${failed.join('\n  ')}`);
+  await each(rows, async (row, slot) => {
+    row.tests = await testMutation(copies[slot], row.mutation, children);
+    say(`  ${row.mutation.name}: ${row.tests.failed[0] ?? 'all green'}`);
+  });
+}
+
+/** All of them, as many at a time as there are slots. */
+async function each(rows, work) {
+  const waiting = [...rows];
+  const slots = Array.from({ length: JOBS }, async (_, slot) => {
+    for (let row = waiting.shift(); row; row = waiting.shift()) await work(row, slot);
+  });
+  await Promise.all(slots);
+}
+
+/** What is broken without any mutation proves nothing, and fails the run. */
+function tellReds() {
+  for (const { world, seed, checker, text, faults } of reds)
+    say(
+      `Red without any mutation: ${world}, seed ${seed}: ${checker}: ${text}`,
+      `  npm run sim -- --world ${world} --seed ${seed}${faults ? ` --faults ${faults}` : ''}`,
     );
-  return text.replace(find, () => replace);
 }
 
-/**
- * Runs `npm test` in the copy. Red is any failure: of a test, of the build, or no end in time. A test that fails
- * once and then passes proves nothing, so each has a second try.
- */
-async function runTests(tests) {
-  const report = join(copy, 'mutation-report.json');
-  rmSync(report, { force: true });
-  const args = [
-    'test',
-    '--',
-    ...(full ? [] : tests),
-    '--retry=1',
-    '--reporter=json',
-    `--outputFile=${report}`,
-  ];
-  const child = spawn('npm', args, {
-    cwd: copy,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    // A group of its own, so that what the tests started goes with them.
-    detached: process.platform !== 'win32',
-    shell: process.platform === 'win32',
-    env: { ...process.env, NO_COLOR: '1' },
-  });
-  let words = '';
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    words = (words + text).slice(-2_000);
-  });
-  endTests = () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    if (process.platform === 'win32') child.kill();
-    else process.kill(-child.pid, 'SIGKILL');
-  };
-  const timer = setTimeout(endTests, RUN_MS);
-  const code = await new Promise((resolve) => child.on('close', resolve));
-  clearTimeout(timer);
-  const failed = failures(report);
-  if (code !== 0 && failed.length === 0)
-    failed.push(words.trim().split('\n').at(-1) || `exit code ${code}`);
-  return { green: code === 0, failed };
-}
-
-function failures(report) {
-  let results;
-  try {
-    results = JSON.parse(readFileSync(report, 'utf8')).testResults;
-  } catch {
-    return [];
-  }
-  return results.flatMap(({ name, status, assertionResults }) => {
-    const file = relative(copy, name);
-    const tests = assertionResults
-      .filter((test) => test.status === 'failed')
-      .map((test) => `${file}: ${test.fullName}`);
-    return tests.length === 0 && status === 'failed' ? [file] : tests;
-  });
-}
-
-function say(line) {
-  process.stdout.write(`${line}\n`);
+function say(...lines) {
+  process.stdout.write(`${lines.join('\n')}\n`);
 }
 
 function fail(message) {

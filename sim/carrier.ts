@@ -31,6 +31,8 @@ export interface SimulatedCarrierOptions {
   readonly ignoresStop?: readonly string[] | undefined;
   /** Types that cannot even be killed. */
   readonly unkillable?: readonly string[] | undefined;
+  /** From the start of a job until its handler gets the input, milliseconds [0]. */
+  readonly beginMs?: number | undefined;
 }
 
 /**
@@ -78,14 +80,18 @@ export class SimulatedCarrier implements Carrier {
         return gate.promise;
       },
     };
-    queueMicrotask(() => {
+    const begin = () => {
       if (over) return;
+      void listener.giving?.();
       listener.begun();
       const script = scripts[job.type] ?? (() => returned(null));
       Promise.resolve()
         .then(() => script(play))
         .then(end, (cause) => end(threw(cause)));
-    });
+    };
+    const { beginMs } = this.#options;
+    if (beginMs) clock.timer(beginMs, begin);
+    else queueMicrotask(begin);
     return {
       openGate: () => gate.resolve(),
       refuseGate: (why) => gate.reject(new TaskError('GATE_REFUSED', why)),

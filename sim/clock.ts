@@ -60,7 +60,9 @@ export class SimulatedClock implements Clock {
       if (this.time.nowMs < this.#awakeAtMs) waiting = this.time.at(this.#awakeAtMs, due);
       else fire();
     };
-    waiting = this.time.at(this.time.nowMs + Math.max(0, ms || 0) / this.#rate, due);
+    // What is left of a rounding would otherwise add up to no time at all, for ever.
+    const atLeast = ms > 0 ? SHORTEST_MS : 0;
+    waiting = this.time.at(this.time.nowMs + Math.max(atLeast, ms || 0) / this.#rate, due);
     return { cancel: () => waiting.cancel() };
   }
 
@@ -74,8 +76,14 @@ export class SimulatedClock implements Clock {
     this.#awakeAtMs = Math.max(this.#awakeAtMs, this.time.nowMs + ms);
   }
 
+  get asleep(): boolean {
+    return this.time.nowMs < this.#awakeAtMs;
+  }
+
   /** Sets the wall clock forward (or back). `now()` does not notice. */
   jumpWall(ms: number): void {
     this.#wallAheadMs += ms;
   }
 }
+
+const SHORTEST_MS = 0.001;

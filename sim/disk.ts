@@ -1,36 +1,10 @@
 import type { Clock } from '../src/ports/clock.ts';
 import type { Disk, Sight } from '../src/ports/disk.ts';
+import type { DiskFault, DiskStep } from './disk-fault.ts';
 import { type Content, Platter, parentOf } from './platter.ts';
 import type { SimulatedRandom } from './random.ts';
 
-/** One step of an operation: where a fault can strike, time can pass and a crash can happen before it. */
-export type DiskStep =
-  | 'makeFolder'
-  | 'open'
-  | 'write'
-  | 'append'
-  | 'syncFile'
-  | 'rename'
-  | 'syncFolder'
-  | 'read'
-  | 'list'
-  | 'stat'
-  | 'look'
-  | 'restrict'
-  | 'remove';
-
-export interface DiskFault {
-  /** Which steps; default all. */
-  readonly step?: DiskStep | readonly DiskStep[];
-  /** Which files or folders; default all. */
-  readonly path?: RegExp;
-  /** The error (`ENOSPC`, `EIO`, `EROFS`, `EMFILE` …); without one the step only takes `ms`. */
-  readonly code?: string;
-  /** How long the step takes before it works or fails; needs a clock. */
-  readonly ms?: number;
-  /** How often; default always. */
-  readonly times?: number;
-}
+export type { DiskFault, DiskStep } from './disk-fault.ts';
 
 /**
  * A disk that forgets at a crash what was not synced. It outlives the processes that use it: each one
@@ -40,6 +14,8 @@ export class SimulatedDisk {
   readonly platter = new Platter();
   /** Every step that took effect, as `rename /spool/reports/1.jsonl`. */
   readonly trace: string[] = [];
+  /** `false`: nothing is added to `trace`. */
+  traces = true;
   /** Steps so far, those that failed included: the points at which it can crash. */
   steps = 0;
   /** ENOSPC above this. */
@@ -112,7 +88,7 @@ export class SimulatedDisk {
     if (!this.#mounts.has(by)) return never();
     if (fault?.code) throw systemError(fault.code, kind, path);
     const made = effect();
-    this.trace.push(`${kind} ${path}`);
+    if (this.traces) this.trace.push(`${kind} ${path}`);
     return made;
   }
 
@@ -172,6 +148,22 @@ class MountedDisk implements Disk {
     await this.#step('append', file, () => this.#add(content, bytes, file));
   }
 
+  async writeOver(path: string, data: string | Uint8Array): Promise<void> {
+    const file = clean(path);
+    const bytes = Buffer.from(data);
+    const content = await this.#step('open', file, () => this.#mustBe(file));
+    await this.#step('writeOver', file, () => {
+      // The blocks that it has need no room.
+      const blocks = Math.ceil(content.bytes.length / BLOCK_BYTES) * BLOCK_BYTES;
+      const room = this.#disk.capacityBytes - this.#platter.usedBytes();
+      if (bytes.length > blocks && bytes.length - content.bytes.length > room)
+        throw systemError('ENOSPC', 'write', file);
+      content.bytes = bytes;
+      content.modifiedMs = this.#disk.modifiedMs();
+    });
+    await this.#step('syncFile', file, () => this.#platter.syncFile(content));
+  }
+
   syncFolder(folder: string): Promise<void> {
     // Not what comes while it is under way.
     const covered = this.#platter.operations();
@@ -185,15 +177,26 @@ class MountedDisk implements Disk {
     return this.#step('read', clean(path), () => this.#mustBe(clean(path)).bytes.slice());
   }
 
+  readPart(path: string, offset: number, bytes: number): Promise<Uint8Array> {
+    return this.#step('read', clean(path), () =>
+      this.#mustBe(clean(path)).bytes.slice(offset, offset + bytes),
+    );
+  }
+
   list(folder: string): Promise<string[]> {
     return this.#step('list', clean(folder), () => this.#platter.names(clean(folder)));
   }
 
-  stat(path: string): Promise<{ bytes: number; modifiedMs: number } | undefined> {
+  stat(path: string): ReturnType<Disk['stat']> {
     return this.#step('stat', clean(path), () => {
       const content = this.#platter.get(clean(path));
-      if (content) return { bytes: content.bytes.length, modifiedMs: content.modifiedMs };
-      return this.#platter.folders.has(clean(path)) ? { bytes: 0, modifiedMs: 0 } : undefined;
+      if (!content)
+        return this.#platter.folders.has(clean(path))
+          ? { bytes: 0, modifiedMs: 0, allocatedBytes: 0 }
+          : undefined;
+      const { bytes, modifiedMs, holes = 0 } = content;
+      const blocks = Math.ceil((bytes.length - holes) / BLOCK_BYTES);
+      return { bytes: bytes.length, modifiedMs, allocatedBytes: blocks * BLOCK_BYTES };
     });
   }
 
@@ -214,6 +217,13 @@ class MountedDisk implements Disk {
     return this.#step('remove', clean(path), () => {
       if (this.#platter.get(clean(path))) this.#platter.change([clean(path), undefined]);
     });
+  }
+
+  freeBytes(folder: string): Promise<number | undefined> {
+    const { capacityBytes } = this.#disk;
+    return this.#step('stat', clean(folder), () =>
+      Math.max(0, capacityBytes - this.#platter.usedBytes()),
+    );
   }
 
   rename(from: string, to: string): Promise<void> {
@@ -254,6 +264,9 @@ class MountedDisk implements Disk {
     if (!this.#platter.folders.has(folder)) throw systemError('ENOENT', 'open', folder);
   }
 }
+
+/** Of common file systems. */
+const BLOCK_BYTES = 4_096;
 
 /** What a crashed process waits for. A fresh one each time, so that the waiting can be collected. */
 function never(): Promise<never> {

@@ -20,6 +20,11 @@ export class Platter {
     return this.#shown.get(parentOf(file))?.get(nameOf(file));
   }
 
+  /** A file's content as text; empty where there is none. */
+  text(file: string): string {
+    return Buffer.from(this.get(file)?.bytes ?? []).toString();
+  }
+
   /** Files and folders in it. */
   names(folder: string): string[] {
     const files = [...(this.#shown.get(folder)?.keys() ?? [])];
@@ -63,7 +68,7 @@ export class Platter {
   usedBytes(): number {
     let bytes = 0;
     for (const names of this.#shown.values())
-      for (const content of names.values()) bytes += content.bytes.length;
+      for (const content of names.values()) bytes += content.bytes.length - (content.holes ?? 0);
     return bytes;
   }
 
@@ -88,16 +93,25 @@ export class Platter {
     const tree: Record<string, string> = {};
     for (const [folder, names] of [...this.#shown].sort()) {
       for (const [name, content] of [...names].sort())
-        tree[`${folder}/${name}`.replace('//', '/')] = Buffer.from(content.bytes).toString();
+        tree[`${folder}/${name}`.replace('//', '/')] = shown(content.bytes);
     }
     return tree;
   }
 }
 
+/** Of what is far too long to be read, only how long it is. */
+function shown(bytes: Uint8Array): string {
+  return bytes.length > SHOWN_BYTES ? `${bytes.length} bytes` : Buffer.from(bytes).toString();
+}
+
+const SHOWN_BYTES = 2 * 1_048_576;
+
 export interface Content {
   bytes: Uint8Array;
   durable: Uint8Array;
   modifiedMs: number;
+  /** Bytes of it that take no room. */
+  holes?: number;
 }
 
 interface NameChange {
@@ -124,10 +138,15 @@ function apply(tree: Map<string, Map<string, Content>>, change: NameChange): voi
   else names.delete(change.name);
 }
 
-/** Files only grow after they were synced, so what may be left is a beginning of the rest. */
+/** Of a file that grew a beginning of the rest may be left; of one that was written over a mixture. */
 function left(content: Content, random?: SimulatedRandom): Uint8Array {
   const { bytes, durable } = content;
-  if (!random || bytes.length <= durable.length) return durable;
+  if (!random || bytes === durable) return durable;
+  if (!Buffer.from(bytes.subarray(0, durable.length)).equals(durable)) {
+    const written = random.below(bytes.length + 1);
+    return Buffer.concat([bytes.subarray(0, written), durable.subarray(written)]);
+  }
+  if (bytes.length <= durable.length) return durable;
   const kept = bytes.slice(0, durable.length + random.below(bytes.length - durable.length + 1));
   if (random.chance(0.25)) kept.fill(0, durable.length);
   return kept;

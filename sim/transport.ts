@@ -186,6 +186,8 @@ export class SimulatedTransport extends SmallControlPlane implements Transport {
       this.#streams.add(stream);
       signal.addEventListener('abort', () => stream({ kind: 'aborted', why: 'closed here' }));
       onHint({ kind: 'open' });
+      // Streams of a control plane begin with a ping.
+      onHint({ kind: 'ping' });
     });
   }
 

@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises';
-import { setPriority } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
+import { getPriority, setPriority } from 'node:os';
 import { hostDefaults } from '../core/defaults.ts';
 import type { Clock } from '../ports/clock.ts';
 
@@ -12,14 +12,15 @@ import type { Clock } from '../ports/clock.ts';
  */
 export async function giveWay(pid: number, clock: Clock): Promise<void> {
   try {
-    setPriority(pid, hostDefaults.nice);
+    setPriority(pid, nicerThan(getPriority()));
   } catch {
     return; // It is gone, or may not be touched.
   }
   if (process.platform !== 'linux') return;
+  const nice = nicerThan(await ownGroupNice());
   for (let tries = 0; tries < TRIES; tries++) {
     try {
-      await writeFile(`/proc/${pid}/autogroup`, String(hostDefaults.nice));
+      await writeFile(`/proc/${pid}/autogroup`, String(nice));
       return;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
@@ -28,6 +29,18 @@ export async function giveWay(pid: number, clock: Clock): Promise<void> {
   }
 }
 
+/** An agent that itself gives way to others, a service at nice 15 for example, still comes before its hosts. */
+export function nicerThan(own: number): number {
+  return Math.min(NICEST, own + hostDefaults.nice);
+}
+
+/** Of the session that the agent runs in: `/autogroup-42 nice 0`. Zero where nobody tells. */
+async function ownGroupNice(): Promise<number> {
+  const text = await readFile('/proc/self/autogroup', 'utf8').catch(() => '');
+  return Number(/nice (-?\d+)/.exec(text)?.[1] ?? 0);
+}
+
+const NICEST = 19;
 /** Longer than the kernel's tenth of a second, so that one of many is let through each time. */
 const WAIT_MS = 110;
 /** Enough for a hundred hosts that start at once. */

@@ -16,7 +16,8 @@ export function checkedFrame(frame: unknown): FromHost | undefined {
 }
 
 const CHECKS: Record<FromHost['t'], Check> = {
-  loaded: ({ file, declaration }) => isText(file) && isDeclaration(declaration),
+  loaded: ({ file, declaration, code }) =>
+    isText(file) && isDeclaration(declaration) && maybe(code, isCode),
   'not-loaded': ({ file, problem, unplaced }) =>
     isText(file) &&
     isObject(problem) &&
@@ -46,6 +47,16 @@ function isDeclaration(value: unknown): boolean {
     typeof value.safetyDeclared === 'boolean' &&
     maybe(value.timeoutMs, isCount)
   );
+}
+
+function isCode(value: unknown): boolean {
+  return (
+    isObject(value) && isSha256(value.hash) && isSha256(value.id) && maybe(value.notKept, isText)
+  );
+}
+
+function isSha256(value: unknown): boolean {
+  return isText(value) && /^[0-9a-f]{64}$/.test(value);
 }
 
 function isUpdate(value: unknown): boolean {

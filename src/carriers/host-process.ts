@@ -29,6 +29,8 @@ export interface HostGone {
 export interface HostListener {
   frame(frame: FromHost): void;
   output(stream: 'stdout' | 'stderr', chunk: Buffer): void;
+  /** It was killed and does not go. */
+  stuck?(): void;
   /** It is gone; nothing more is heard. */
   gone?(gone: HostGone): void;
 }
@@ -71,6 +73,11 @@ export class HostProcess {
     return this.#spawned?.pid;
   }
 
+  /** Stands in its environment, and in that of what it starts. */
+  get id(): string {
+    return this.#id;
+  }
+
   /** What its relatives are told by; `undefined` before there is a process. */
   get kin(): Kin | undefined {
     return this.#kin;
@@ -108,6 +115,7 @@ export class HostProcess {
         `Processes of the handler host ${pid} do not go away after SIGKILL, so its slot stays taken. They hang in the kernel, mostly on a disk or a network file system: mend that, or restart the machine.`,
         { pid },
       );
+      this.#tell((listener) => listener.stuck?.());
     });
   }
 

@@ -7,6 +7,7 @@
 import type { TaskFailure } from '../contract/errors.ts';
 import { hostDefaults } from '../core/defaults.ts';
 import { encodeFrame, type FromHost } from '../handler/protocol.ts';
+import type { HandlerCode } from '../ports/carrier.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { type HostGone, type HostListener, HostProcess } from './host-process.ts';
@@ -27,6 +28,7 @@ export interface HostContext {
 
 export class Host {
   readonly file: string;
+  readonly code: HandlerCode | undefined;
   readonly process: HostProcess;
   /** Never rejects; `undefined` when the module is loaded. */
   readonly ready: Promise<NotReady | undefined>;
@@ -39,15 +41,17 @@ export class Host {
   retired: string | undefined;
   readonly #log: Log;
 
-  constructor(file: string, context: HostContext) {
+  constructor(file: string, code: HandlerCode | undefined, context: HostContext) {
     const { spawn, clock, log, newProcesses, startMs } = context;
     this.file = file;
+    this.code = code;
     this.callsMax = context.callsMax;
     this.#log = log;
     const mark = newProcesses.mark();
     this.process = new HostProcess(spawn, clock, log);
     void this.process.started.then((pid) => pid && newProcesses.verify(mark, pid));
-    this.process.write(encodeFrame({ t: 'load', file }));
+    const kept = code?.kept === undefined ? {} : { kept: { file: code.kept, id: code.id } };
+    this.process.write(encodeFrame({ t: 'load', file, ...kept }));
     this.ready = this.#load(clock, startMs).then((failure) => {
       if (failure) this.retire('not loaded');
       else this.kept = new Set(newProcesses.since(mark, this.process.kin));

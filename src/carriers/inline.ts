@@ -4,6 +4,7 @@
  * killed. A handler that ignores its stop keeps its slot until it really ends; that is said, not hidden.
  */
 import { TaskError } from '../contract/errors.ts';
+import { resultBeyond } from '../contract/result-bound.ts';
 import { typeKey } from '../contract/type-key.ts';
 import { hostDefaults } from '../core/defaults.ts';
 import { type RunningCall, startCall } from '../handler/call.ts';
@@ -21,7 +22,9 @@ import type {
 } from '../ports/carrier.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import { giving } from './giving.ts';
 import { JobLog } from './job-log.ts';
+import { ignoresStop, StopGrace } from './stop-grace.ts';
 
 export interface InlineCarrier extends Carrier {
   /** Serves this type and version from now on. Rejects with a TaskError where the declaration is wrong. */
@@ -35,6 +38,7 @@ export interface InlineCarrier extends Carrier {
 export function createInlineCarrier(options: { clock: Clock; log: Log }): InlineCarrier {
   const handlers = new Map<string, Handler>();
   return {
+    inProgram: true,
     async handle(type, schemaVersion, handler) {
       const key = typeKey(type, schemaVersion);
       const read = await readHandler({ default: handler });
@@ -59,15 +63,13 @@ export function createInlineCarrier(options: { clock: Clock; log: Log }): Inline
 class InlineJob implements RunningJob {
   readonly ended: Promise<JobEnd>;
   readonly #listener: JobListener;
-  readonly #clock: Clock;
   readonly #log: Log;
   readonly #job: Job;
   readonly #lines: JobLog;
   readonly #progress: ProgressValve;
   #call: RunningCall | undefined;
   #stopReason: StopReason | undefined;
-  #graceOver = Number.POSITIVE_INFINITY;
-  #graceTimer: Timer | undefined;
+  readonly #grace: StopGrace;
   #moreTimer: Timer | undefined;
   #over = false;
 
@@ -79,8 +81,8 @@ class InlineJob implements RunningJob {
   ) {
     this.#job = job;
     this.#listener = listener;
-    this.#clock = clock;
     this.#log = log;
+    this.#grace = new StopGrace(clock, () => this.#ignoresStop());
     this.#lines = new JobLog(clock, (lines) => listener.log(lines));
     this.#progress = new ProgressValve(
       (update) => {
@@ -94,10 +96,10 @@ class InlineJob implements RunningJob {
     );
     // Later in this turn: the caller has the job in hand before its listener is called.
     this.ended = Promise.resolve()
-      .then(() => this.#run(handler))
+      .then(() => this.#run(handler, clock))
       .then((end) => {
         this.#over = true;
-        this.#graceTimer?.cancel();
+        this.#grace.end();
         this.#moreTimer?.cancel();
         return end;
       });
@@ -115,19 +117,20 @@ class InlineJob implements RunningJob {
     if (this.#over) return;
     this.#stopReason ??= reason;
     this.#call?.abort(this.#stopReason);
-    const over = this.#clock.now() + Math.max(0, graceMs);
-    if (over >= this.#graceOver) return;
-    this.#graceOver = over;
-    this.#graceTimer?.cancel();
-    this.#graceTimer = this.#clock.timer(Math.max(0, graceMs), () => this.#ignoresStop());
+    this.#grace.begin(graceMs);
   }
 
-  async #run(handler: Handler | undefined): Promise<JobEnd> {
+  async #run(handler: Handler | undefined, clock: Clock): Promise<JobEnd> {
     if (this.#stopReason !== undefined) return { how: 'stopped' };
     if (handler === undefined) {
       const key = typeKey(this.#job.type, this.#job.schemaVersion);
       const message = `There is no handler for ${key} in this program.`;
       return { how: 'not-begun', error: { code: 'HANDLER_NOT_LOADED', message, retryable: true } };
+    }
+    const told = giving(this.#listener, clock);
+    if (told !== undefined) {
+      await told;
+      if (this.#stopReason !== undefined) return { how: 'stopped' };
     }
     this.#listener.begun();
     // A copy, as in a process of its own: a handler may change its input.
@@ -140,11 +143,14 @@ class InlineJob implements RunningJob {
     const outcome = await this.#call.outcome;
     this.#progress.flush();
     this.#lines.end();
-    return outcome;
+    if (outcome.how !== 'returned') return outcome;
+    // As a host does it: here too the report has to be written, kept and sent.
+    const error = resultBeyond(hostDefaults.resultBytes, outcome.result);
+    return error ? { how: 'threw', error } : outcome;
   }
 
   #ignoresStop(): void {
-    const text = `The handler of ${this.#job.type} has not ended within its time to stop (${this.#stopReason}). It runs inside this program and cannot be killed: its slot stays taken until it ends.`;
+    const text = ignoresStop(this.#job.type, this.#stopReason);
     this.#lines.add('warn', text);
     this.#log.warn('carrier.stop-ignored', text, {
       taskId: this.#job.taskId,

@@ -1,4 +1,5 @@
 /** What a job of the carrier `process` needs from its pool. */
+import type { JobEnd } from '../ports/carrier.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Host } from './host.ts';
@@ -11,6 +12,8 @@ export interface JobRunContext {
   readonly log: Log;
   /** A host takes a job within this. */
   readonly takeMs: number;
+  /** Whether a host is not used again after such an end. */
+  readonly spoils: (end: JobEnd) => boolean;
   readonly newProcesses: NewProcesses;
   readonly kernelKills: KernelKills;
   /** The job needs another host. */

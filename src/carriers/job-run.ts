@@ -14,6 +14,7 @@ import { hostDefaults } from '../core/defaults.ts';
 import { type CallOutcome, encodeFrame, type FromHost } from '../handler/protocol.ts';
 import type { Job, JobEnd, JobListener, RunningJob, StopReason } from '../ports/carrier.ts';
 import type { Timer } from '../ports/clock.ts';
+import { giving } from './giving.ts';
 import { exitText, type Host } from './host.ts';
 import { died, leftRunning, NOT_TAKEN, notTakenByAny, tellNotTaken } from './host-ends.ts';
 import { drained, type HostGone, type HostListener } from './host-process.ts';
@@ -62,6 +63,10 @@ export class JobRun implements RunningJob, HostListener {
     return this.#host?.process.pid;
   }
 
+  get host(): string | undefined {
+    return this.#host?.process.id;
+  }
+
   get waiting(): boolean {
     return this.#phase === 'waiting';
   }
@@ -74,7 +79,22 @@ export class JobRun implements RunningJob, HostListener {
     const failure = host.loaded ? undefined : await host.ready;
     if (this.#stopReason !== undefined) return this.#closed({ how: 'stopped' });
     if (failure) return this.#closed({ how: 'not-begun', error: failure });
-    this.#begin(host);
+    // A task that ends its agent at once comes back to a fresh host each time: there the mark wins for certain.
+    const told =
+      host.calls === 0 ? giving(this.#listener, this.#ctx.clock, host.process.id) : undefined;
+    if (told !== undefined) {
+      await told;
+      if (this.#stopReason !== undefined) return this.#closed({ how: 'stopped' });
+      if (host.process.over || host.retired !== undefined) return this.#wentMeanwhile(host);
+    }
+    this.#begin(host, told !== undefined);
+  }
+
+  async #wentMeanwhile(host: Host): Promise<void> {
+    host.process.kill();
+    const gone = await host.process.gone;
+    this.#given++;
+    this.#notTaken(host, gone);
   }
 
   /** Ends a job that has no host. */
@@ -142,6 +162,10 @@ export class JobRun implements RunningJob, HostListener {
     (stream === 'stdout' ? this.#stdout : this.#stderr).push(chunk);
   }
 
+  stuck(): void {
+    this.#safely(() => this.#listener.stuck?.());
+  }
+
   gone(gone: HostGone): void {
     if (!this.#atHost) return;
     const host = this.#host as Host;
@@ -163,7 +187,7 @@ export class JobRun implements RunningJob, HostListener {
     );
   }
 
-  #begin(host: Host): void {
+  #begin(host: Host, marked: boolean): void {
     const { job } = this;
     this.#n = ++host.calls;
     let input: Buffer;
@@ -181,6 +205,8 @@ export class JobRun implements RunningJob, HostListener {
     host.hear(this);
     this.#mark = this.#ctx.newProcesses.mark();
     this.#ctx.kernelKills.refresh();
+    // Issued first and not waited for: the host has to read and to answer before it calls the handler.
+    if (!marked) this.#safely(() => void this.#listener.giving?.(host.process.id));
     host.process.write(input);
     // A fresh host can only be slow (every core may be busy); what an earlier call left can keep one for ever.
     if (this.#n > 1)
@@ -251,6 +277,7 @@ export class JobRun implements RunningJob, HostListener {
       host.retire(`its call left processes behind (${left.join(', ')})`);
       this.#safely(() => this.#log.add('warn', leftRunning(left)));
     }
+    if (this.#ctx.spoils(outcome)) host.retire('its call failed for a reason of this host');
     if (this.#stopReason !== undefined) host.retire('its call was stopped');
     if (host.process.outputClosed) host.retire('its call closed its output');
     if (host.calls >= host.callsMax) host.retire('it has had its number of calls');

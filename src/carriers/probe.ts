@@ -17,6 +17,8 @@ export interface ProbeOptions extends Omit<SpawnOptions, 'role' | 'id'> {
   readonly log: Log;
   /** Default: `hostDefaults.probeMs`. */
   readonly probeMs?: number;
+  /** Folder that code is kept in for hosts, made where it is missing; absent: it is not kept. */
+  readonly keepIn?: string | undefined;
 }
 
 export function createProbe(options: ProbeOptions): Probe {
@@ -55,7 +57,7 @@ interface Probing extends ProbeOptions {
 
 /** One process: loads the files until all have answered, none answers for too long, or the process ends. */
 async function load(files: readonly string[], options: Probing): Promise<Session> {
-  const { clock, log, probeMs = hostDefaults.probeMs } = options;
+  const { clock, keepIn, log, probeMs = hostDefaults.probeMs } = options;
   const answers = new Map<string, Answer>();
   const host = new HostProcess({ ...options, role: 'probe', id: options.nextId() }, clock, log);
   let timedOut = false;
@@ -77,7 +79,8 @@ async function load(files: readonly string[], options: Probing): Promise<Session
     },
     output: () => {},
   };
-  for (const file of files) host.write(encodeFrame({ t: 'load', file, alone }));
+  const keep = keepIn === undefined ? {} : { keepIn };
+  for (const file of files) host.write(encodeFrame({ t: 'load', file, alone, ...keep }));
   const gone = await host.gone;
   silence.cancel();
   return { answers, gone, timedOut, stderr: host.stderrTail.text };
@@ -106,7 +109,10 @@ async function loadAlone(file: string, options: Probing): Promise<Probed> {
 }
 
 function probed(answer: Answer, place?: string): Probed {
-  if (answer.t === 'loaded') return { ok: true, declaration: answer.declaration };
+  if (answer.t === 'loaded') {
+    const { code, declaration } = answer;
+    return { ok: true, declaration, ...(code && { code }) };
+  }
   const { code, message, hint } = answer.problem;
   return {
     ok: false,

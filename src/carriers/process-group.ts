@@ -88,12 +88,26 @@ export function processStat(pid: number): ProcessStat | undefined {
  * is somebody else's, whose environment cannot be read.
  */
 export function variableOf(pid: number, name: string): string | undefined {
-  let environment: string;
   try {
-    environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
+    const environment = environmentOf(pid);
+    return environment === undefined ? undefined : variableIn(environment, name);
   } catch {
     return undefined;
   }
+}
+
+/** The whole of it; `undefined` as above. Throws where nothing can be looked at now (too many open files). */
+export function environmentOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EMFILE' || code === 'ENFILE') throw error;
+    return undefined;
+  }
+}
+
+export function variableIn(environment: string, name: string): string | undefined {
   // With its ends, so that no name is found in a longer one; the first variable has no zero before it.
   const text = `\0${environment}`;
   const start = text.indexOf(`\0${name}=`);

@@ -4,7 +4,14 @@
  * `start`, by jobs that end and by the time of idle hosts; ends with `close`.
  */
 import { hostDefaults } from '../core/defaults.ts';
-import type { Carrier, Job, JobListener, RunningJob } from '../ports/carrier.ts';
+import type {
+  Carrier,
+  HandlerCode,
+  Job,
+  JobEnd,
+  JobListener,
+  RunningJob,
+} from '../ports/carrier.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { Host } from './host.ts';
@@ -36,12 +43,21 @@ export interface ProcessCarrierOptions {
   readonly takeMs?: number;
   /** Default: `hostDefaults.callsPerHost`. */
   readonly callsPerHost?: number;
+  /** Whether a host is not used again after such an end, because what broke may be in its process. Default: never. */
+  readonly spoils?: (end: JobEnd) => boolean;
 }
 
-/** A carrier that can also start hosts ahead of their first job. */
+/** A carrier that can also start hosts ahead of their first job, and let go of code that was replaced. */
 export interface ProcessCarrier extends Carrier {
   /** Starts a host for each of these files, as far as there is room. Resolves when they are loaded or have failed. */
   warm(files: readonly string[]): Promise<void>;
+  /**
+   * From now on only hosts of these codes (and those without one) are kept: others that rest end at once, those that
+   * work after their job. A job of another code is still run, on a host that ends with it. Default: all are kept.
+   */
+  keepOnly(codes: ReadonlySet<string>): void;
+  /** Hosts at most from now on: the number of slots. Those that are too many end after their job. */
+  resize(maxHosts: number): void;
 }
 
 export function createProcessCarrier(options: ProcessCarrierOptions): ProcessCarrier {
@@ -60,9 +76,12 @@ class HostPool implements ProcessCarrier {
   readonly #context: JobRunContext;
   #started = 0;
   #closed = false;
+  #maxHosts: number;
+  #codes: ReadonlySet<string> | undefined;
 
   constructor(options: ProcessCarrierOptions) {
     this.#options = options;
+    this.#maxHosts = options.maxHosts;
     this.#newProcesses = new NewProcesses(options.clock);
     this.#context = {
       clock: options.clock,
@@ -70,6 +89,7 @@ class HostPool implements ProcessCarrier {
       kernelKills: new KernelKills(options.clock),
       log: options.log,
       takeMs: options.takeMs ?? hostDefaults.takeMs,
+      spoils: options.spoils ?? (() => false),
       again: (run) => this.#place(run),
       leftQueue: (run) => this.#queue.delete(run),
       released: (host) => this.#released(host),
@@ -88,8 +108,8 @@ class HostPool implements ProcessCarrier {
   async warm(files: readonly string[]): Promise<void> {
     const started: Promise<unknown>[] = [];
     for (const file of files) {
-      if (this.#closed || this.#hosts.size >= this.#options.maxHosts) break;
-      const host = this.#newHost(file);
+      if (this.#closed || this.#hosts.size >= this.#maxHosts) break;
+      const host = this.#newHost(file, undefined);
       this.#warming.add(host);
       const loaded = host.ready.then(() => {
         this.#warming.delete(host);
@@ -98,6 +118,26 @@ class HostPool implements ProcessCarrier {
       started.push(loaded);
     }
     await Promise.all(started);
+  }
+
+  keepOnly(codes: ReadonlySet<string>): void {
+    this.#codes = codes;
+    for (const host of this.#idle.keys()) {
+      if (!this.#replaced(host)) continue;
+      host.retire(REPLACED);
+      this.#end(host);
+    }
+    this.#next();
+  }
+
+  resize(maxHosts: number): void {
+    this.#maxHosts = maxHosts;
+    for (const host of this.#idle.keys()) {
+      if (this.#hosts.size <= maxHosts) break;
+      host.retire('there are fewer slots');
+      this.#end(host);
+    }
+    this.#next();
   }
 
   async close(): Promise<void> {
@@ -114,18 +154,20 @@ class HostPool implements ProcessCarrier {
   }
 
   #place(run: JobRun): void {
-    const { file } = run.job;
+    const { code, file } = run.job;
     if (this.#closed || file === undefined) {
       run.giveUp(this.#closed ? CLOSED : NO_FILE);
       return;
     }
-    const warm = [...this.#idle.keys()].findLast((host) => host.file === file);
+    const warm = [...this.#idle.keys()].findLast(
+      (host) => host.file === file && host.code?.id === code?.id,
+    );
     if (warm) {
       this.#wake(warm);
       void run.runOn(warm);
       return;
     }
-    if (this.#hosts.size >= this.#options.maxHosts) {
+    if (this.#hosts.size >= this.#maxHosts) {
       const [oldest] = this.#idle.keys();
       if (oldest === undefined) {
         this.#queue.add(run);
@@ -134,14 +176,14 @@ class HostPool implements ProcessCarrier {
       oldest.retire('another handler needs its place');
       this.#end(oldest);
     }
-    void run.runOn(this.#newHost(file));
+    void run.runOn(this.#newHost(file, code));
   }
 
-  #newHost(file: string): Host {
+  #newHost(file: string, code: HandlerCode | undefined): Host {
     const { hostCommand, env, marker, cwd, compileCache, clock, log } = this.#options;
     // The session is fresh for each process of ours, so no other host ever has this.
     const id = `${marker}/${++this.#started}`;
-    const host = new Host(file, {
+    const host = new Host(file, code, {
       spawn: { command: hostCommand, role: 'host', env, marker, id, cwd, compileCache },
       clock,
       log,
@@ -167,7 +209,10 @@ class HostPool implements ProcessCarrier {
   #released(host: Host): void {
     if (host.process.over) this.#forget(host);
     else if (host.retired !== undefined) this.#end(host);
-    else {
+    else if (this.#replaced(host) || this.#hosts.size > this.#maxHosts) {
+      host.retire(this.#replaced(host) ? REPLACED : 'there are fewer slots');
+      this.#end(host);
+    } else {
       host.hear({
         frame: (frame) => {
           if (frame.t !== 'tainted') return;
@@ -188,10 +233,14 @@ class HostPool implements ProcessCarrier {
   /** Places whoever waits for a host. */
   #next(): void {
     for (const run of this.#queue) {
-      if (this.#hosts.size >= this.#options.maxHosts && this.#idle.size === 0) return;
+      if (this.#hosts.size >= this.#maxHosts && this.#idle.size === 0) return;
       this.#queue.delete(run);
       this.#place(run);
     }
+  }
+
+  #replaced({ code }: Host): boolean {
+    return code !== undefined && this.#codes !== undefined && !this.#codes.has(code.id);
   }
 
   #wake(host: Host): void {
@@ -218,6 +267,7 @@ class HostPool implements ProcessCarrier {
   }
 }
 
+const REPLACED = 'its code was replaced';
 const CLOSED = {
   code: 'HOST_NOT_STARTED',
   message: 'The worker ends: no handler is started any more.',

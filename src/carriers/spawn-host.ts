@@ -69,13 +69,17 @@ export async function spawnHost(options: SpawnOptions): Promise<SpawnResult> {
 
 type Pipes = [null, Readable, Readable, Duplex, Readable];
 
+/** Keys, and what a service manager has said to the agent alone: where it is heard, and where the key lies. */
+const NOT_FOR_HANDLERS =
+  /^(INTERLOCK_\w*KEY|NODE_CHANNEL_|NOTIFY_SOCKET$|WATCHDOG_(USEC|PID)$|CREDENTIALS_DIRECTORY$|LISTEN_(PID|FDS|FDNAMES)$)/i;
+
 /** The agent's environment without keys, and with what a host has to know. */
 export function hostEnvironment(
   options: Pick<SpawnOptions, 'env' | 'role' | 'marker' | 'id' | 'compileCache'>,
 ): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(options.env)) {
-    if (value === undefined || /^(INTERLOCK_\w*KEY|NODE_CHANNEL_)/i.test(name)) continue;
+    if (value === undefined || NOT_FOR_HANDLERS.test(name)) continue;
     env[name] = value;
   }
   env[ROLE_VARIABLE] = options.role;
@@ -95,7 +99,8 @@ function inWords(execPath: string, error: NodeJS.ErrnoException): string {
 }
 
 const reasons: Record<string, string> = {
-  ENOENT: 'there is no such program, or the working folder is gone. Install the worker again.',
+  ENOENT:
+    'there is no such program, the working folder is gone, or there is no /dev/null. Install the worker again.',
   EACCES: 'it may not be executed. Check its permissions and the mount options of its disk.',
   EMFILE: 'this process has too many files open. Raise its limit (ulimit -n, LimitNOFILE).',
   ENFILE: 'the machine has too many files open. Raise fs.file-max or end what holds them.',

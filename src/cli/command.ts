@@ -3,6 +3,7 @@ import type { Random } from '../ports/random.ts';
 import type { ExitName } from './exit-codes.ts';
 import type { KeyPlaces } from './keys.ts';
 import type { Output } from './output.ts';
+import type { Programs } from './programs.ts';
 import type { SettingName } from './setting-table.ts';
 import type { SettingSources, Settings } from './settings.ts';
 import type { Style } from './style.ts';
@@ -21,6 +22,10 @@ export interface CommandSpec<
   readonly positionals?: P;
   readonly options?: O;
   readonly settings?: S;
+  /** It takes the flags of its settings, and looks at all places itself: something may be wrong with them. */
+  readonly looksItself?: true;
+  /** It takes words of any form after `--`: a command line to start. */
+  readonly rest?: { readonly name: string; readonly help: string };
   /** Command line (without `interlock`) and what it does. */
   readonly examples: readonly (readonly [string, string])[];
   /** Resolves with how it ended; throws `TaskError` for what failed. */
@@ -61,6 +66,8 @@ export interface Call<
   S extends readonly SettingName[] = readonly SettingName[],
 > {
   readonly args: ArgsOf<O, P>;
+  /** What stood after `--`. */
+  readonly rest: readonly string[];
   readonly settings: Settings<S[number]>;
   readonly sources: SettingSources;
   /** Where keys may be; needs the settings `url` and `keyFile`. */
@@ -81,11 +88,10 @@ export interface Io {
   readonly out: Output;
   readonly err: Output;
   /** Whether a person sees it. */
-  readonly terminal: { readonly out: boolean; readonly err: boolean };
+  readonly terminal: { readonly out: boolean; readonly err: boolean; readonly in?: boolean };
   /** Width of the terminal. */
   readonly columns: number | undefined;
-  /** Folder of the built programs: `interlock.js`, `interlock-worker.js`, `host.js`. */
-  readonly programs: string;
+  readonly programs: Programs;
   readonly clock: Clock;
   readonly random: Random;
 }

@@ -1,14 +1,24 @@
 import * as nodeModule from 'node:module';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { stateFolder } from '../system/state-folder.ts';
+import { makeFolder } from '../system/make-folder.ts';
+import { homeFolder, stateFolder } from '../system/state-folder.ts';
 
-/** Where compiled code is kept from one start to the next: below this user's own state folder, never in a shared one. */
+/**
+ * Where compiled code is kept from one start to the next: below this user's own state folder, never in a shared one. Made
+ * here: Node.js would try for ever where no folder can be made. `undefined` where there can be none.
+ */
 export function compileCacheFolder(
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
-  const state = stateFolder({ platform: process.platform, env, home: env.HOME ?? homedir() });
-  return state && join(state, 'compile-cache');
+  const state = stateFolder({ platform: process.platform, env, home: homeFolder(env) });
+  if (state === undefined) return undefined;
+  const folder = join(state, 'compile-cache');
+  try {
+    makeFolder(folder);
+    return folder;
+  } catch {
+    return undefined;
+  }
 }
 
 /** For what is imported after this call. A folder that cannot be used costs only the time it would have saved. */

@@ -30,6 +30,7 @@ export interface Connected extends AsyncDisposable {
 /**
  * A client with the key that fits. A person waits, so each call is made once: what does not answer is told at once.
  * @param kinds that may make the calls, the best first.
+ * @param project that the key must belong to; checked with the first call.
  */
 export async function connect(
   call: {
@@ -43,6 +44,7 @@ export async function connect(
     };
   },
   kinds: readonly KeyKind[],
+  project?: string,
 ): Promise<Connected> {
   const { io, keyPlaces, notes, settings } = call;
   const { clock, random } = io;
@@ -55,6 +57,7 @@ export async function connect(
     {
       serviceUrl: settings.url,
       key: key.source,
+      project,
       timeoutMs: 0,
       insecureHttp: settings.insecureHttp,
       caFile: settings.caFile,

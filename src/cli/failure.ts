@@ -1,6 +1,8 @@
+import { hideKeys, hideSecrets, hideSecretsIn } from '../contract/hidden.ts';
 import { cutText, TaskError } from '../contract/index.ts';
 import { WireFault } from '../wire/fault.ts';
 import { withoutKeys } from '../wire/key.ts';
+import { type ClientCode, clientCodes } from './client-codes.ts';
 import { type ExitName, exitCodes } from './exit-codes.ts';
 import type { Style } from './style.ts';
 
@@ -15,27 +17,15 @@ export interface Failure {
   readonly stack?: string | undefined;
 }
 
-/** The one table from codes to exits; what is not in it is judged by its form. */
-const EXITS: Readonly<Record<string, ExitName>> = {
-  USAGE: 'usage',
-  SETTING_INVALID: 'usage',
-  INVALID_ADDRESS: 'usage',
-  INSECURE_HTTP: 'usage',
-  INVALID_PROXY: 'usage',
-  CONFIG_INVALID: 'configuration',
-  INPUT_JSON: 'input-refused',
+/** Answers of the control plane; those of our own are in `client-codes.ts`. What is in neither is judged by its form. */
+const ANSWERS: Readonly<Record<string, ExitName>> = {
   INVALID_REQUEST: 'input-refused',
   PAYLOAD_TOO_LARGE: 'input-refused',
   UNSUPPORTED_MEDIA_TYPE: 'input-refused',
   FILE_MISSING: 'input-refused',
   NOT_FOUND: 'not-found',
-  FILE_NOT_FOUND: 'not-found',
-  KEY_MISSING: 'key-refused',
-  KEY_MALFORMED: 'key-refused',
-  KEY_UNREADABLE: 'key-refused',
   UNAUTHENTICATED: 'key-refused',
   SCOPE_DENIED: 'key-refused',
-  KEY_REFUSED: 'key-refused',
   IDEMPOTENCY_CONFLICT: 'conflict',
   TASK_TERMINAL: 'conflict',
   CONFLICT: 'conflict',
@@ -47,34 +37,22 @@ const EXITS: Readonly<Record<string, ExitName>> = {
   RATE_LIMITED: 'try-later',
   INTERNAL: 'try-later',
   UNAVAILABLE: 'try-later',
-  UNREACHABLE: 'unreachable',
-  NOT_THE_CONTRACT: 'not-the-contract',
-  SPOOL_LOCKED: 'spool-locked',
-  SPOOL_UNWRITABLE: 'spool-unwritable',
-  SPOOL_UNSAFE: 'spool-unwritable',
-  SPOOL_UNREADABLE: 'spool-unwritable',
-  SPOOL_LOST: 'spool-lost',
-  ALREADY_RUNNING: 'already-running',
-  CA_FILE_UNREADABLE: 'input-output',
-  FORCED_STOP: 'forced-stop',
-  HANDLERS_NONE: 'checks-failed',
-  PROJECT_MISMATCH: 'key-refused',
-  ADDRESS_IN_USE: 'port-in-use',
-  LISTEN_FAILED: 'input-output',
-  LISTEN_INVALID: 'usage',
-  DATA_IN_USE: 'already-running',
-  DATA_UNUSABLE: 'input-output',
-  STORE_TOO_NEW: 'configuration',
-  STORE_TOO_OLD: 'configuration',
-  CHILD_DIED: 'child-died',
-  FOLDER_GONE: 'input-output',
-  KEY_NOT_SHOWN: 'input-output',
+};
+
+const EXITS: Readonly<Record<string, ExitName | undefined>> = {
+  ...ANSWERS,
+  ...Object.fromEntries(
+    Object.values<Readonly<Record<string, ClientCode>>>(clientCodes).flatMap((codes) =>
+      Object.entries(codes).map(([code, { exit }]) => [code, exit]),
+    ),
+  ),
 };
 
 /** Anything thrown becomes one shape here, and nowhere else. */
 export function toFailure(thrown: unknown): Failure {
   if (thrown instanceof TaskError) {
-    const { code, message, hint, details, stack } = thrown;
+    const { code, message, details, stack } = thrown;
+    const hint = waitHint(thrown) ?? thrown.hint;
     return clean({ code, exit: EXITS[code] ?? 'bug', message, hint, details, stack });
   }
   if (thrown instanceof WireFault) {
@@ -95,6 +73,13 @@ export function toFailure(thrown: unknown): Failure {
     hint: 'Run it again with --debug for the place in the code, and tell us.',
     stack,
   });
+}
+
+/** A header is nothing that people see: they are told the seconds. */
+function waitHint({ code, details }: TaskError): string | undefined {
+  const ms = details?.retryAfterMs;
+  if (code !== 'RATE_LIMITED' || typeof ms !== 'number' || !Number.isFinite(ms)) return undefined;
+  return `Wait ${Math.max(1, Math.ceil(ms / 1_000))} s, then call it again; call it less often, or use a key with a higher --rate.`;
 }
 
 /** The lines for a person: what, then the next step. */
@@ -132,6 +117,8 @@ function systemFailure(error: NodeJS.ErrnoException): Failure {
     EROFS: 'is on a read-only disk',
     EISDIR: 'is a folder',
     ENOTDIR: 'is no folder',
+    EBUSY: 'is held by something else, a mount of this single file for example',
+    EXDEV: 'lies on another file system than its folder',
     EADDRINUSE: 'is in use by another program',
     EADDRNOTAVAIL: 'is no address of this machine',
   };
@@ -156,13 +143,14 @@ function issuesOf(failure: Failure): string[] {
   );
 }
 
-/** No key and no endless text gets out through an error. */
+/** No key, no password of an address and no endless text gets out through an error. */
 function clean(failure: Failure): Failure {
   return {
     ...failure,
-    message: cutText(withoutKeys(failure.message), 4_000),
-    // A hint may show how a key is sent (`Bearer il_…`); only a whole key is taken out of it.
-    ...(failure.hint && { hint: failure.hint.replace(/\bil_\w{8,}/g, 'il_…') }),
-    ...(failure.stack && { stack: withoutKeys(failure.stack) }),
+    message: cutText(hideSecrets(withoutKeys(failure.message)), 4_000),
+    // A hint may show how a key is sent (`Bearer il_…`), and how an address is written (`http://user:password@…`).
+    ...(failure.hint && { hint: hideKeys(failure.hint) }),
+    ...(failure.details && { details: hideSecretsIn(failure.details) }),
+    ...(failure.stack && { stack: hideSecrets(withoutKeys(failure.stack)) }),
   };
 }

@@ -1,41 +1,41 @@
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { createProbe } from '../carriers/probe.ts';
-import type { HostCommand } from '../carriers/spawn-host.ts';
-import { typeKey } from '../contract/index.ts';
+import { TaskError, typeKey } from '../contract/index.ts';
 import { type Discovery, discoverHandlers } from '../handler/discovery.ts';
 import type { Log } from '../ports/log.ts';
 import type { Io } from './command.ts';
 import { compileCacheFolder } from './compile-cache.ts';
+import { withoutStandIn } from './first-process.ts';
 
 export type { Discovery, HandlerProblem } from '../handler/discovery.ts';
-
-/** How handler hosts are started: the Node that runs us, and `host.js` beside us. */
-export function hostCommand(io: Io): HostCommand {
-  return {
-    execPath: process.execPath,
-    args: ['--disable-warning=ExperimentalWarning', join(io.programs, 'host.js')],
-  };
-}
 
 /** What handlers inherit: the environment of the worker, without what is between `dev` and the worker. */
 export function hostEnvironment(io: Io): Readonly<Record<string, string | undefined>> {
   const { INTERLOCK_LIFE_LINE: _, ...env } = io.env;
-  return env;
+  return withoutStandIn(env);
 }
 
-/** Finds the handlers of a folder by loading each in a process of its own. */
+/** Finds the handlers of a folder by loading each in a process of its own. Throws `NO_PROCESS_LIST`, before anything is begun. */
 export function discover(
   folder: string,
   io: Io,
-  how: { readonly log?: Log; readonly portable?: boolean } = {},
+  how: { readonly log?: Log; readonly portable?: boolean; readonly keepIn?: string } = {},
 ): Promise<Discovery> {
+  // In a bare root folder, most often. Whether a handler's processes have gone could never be seen: no slot would be free.
+  if (process.platform === 'linux' && !existsSync('/proc/self/stat'))
+    throw new TaskError(
+      'NO_PROCESS_LIST',
+      '/proc is not mounted here, so it cannot be seen which processes of handlers still run.',
+      { hint: 'Mount it: mount -t proc proc /proc.' },
+    );
   const probe = createProbe({
     clock: io.clock,
     log: how.log ?? SILENT,
-    command: hostCommand(io),
+    command: io.programs.host,
     env: hostEnvironment(io),
     marker: `probe-${Buffer.from(io.random.bytes(16)).toString('hex')}`,
     compileCache: compileCacheFolder(io.env),
+    keepIn: how.keepIn,
   });
   return discoverHandlers({ folder, probe, ...(how.portable && { portable: true }) });
 }

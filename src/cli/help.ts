@@ -9,10 +9,17 @@ export interface Group {
 
 /** The page of one command. @param program as it was called: `interlock`, `interlock-worker`. */
 export function commandHelp(command: Command, width: number, program = 'interlock'): string {
-  const words = [command.path, ...(command.positionals ?? []).map(placeholder), '[options]'];
+  const { rest } = command;
+  const words = [
+    command.path,
+    ...(command.positionals ?? []).map(placeholder),
+    '[options]',
+    ...(rest ? [`-- <${rest.name}>`] : []),
+  ];
   const usage = program === 'interlock' ? [program, ...words] : [program, '[options]'];
   const lines = [usage.join(' '), '', ...wrapped(command.description ?? command.summary, width, 2)];
   const positionals = (command.positionals ?? []).map((one): Row => [placeholder(one), one.help]);
+  if (rest) positionals.push([`-- <${rest.name}>`, rest.help]);
   if (positionals.length > 0) lines.push('', ...rows(positionals, width));
   const flags = [...flagsOf(command), HELP];
   for (const group of GROUPS) {

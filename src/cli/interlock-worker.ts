@@ -1,9 +1,9 @@
 /** The command `interlock-worker`: the same as `interlock worker`. Imports come late, so that their compiled code is kept. */
 import { keepCompiledCode } from './compile-cache.ts';
+import { keepHeapSmall } from './small-heap.ts';
 
+keepHeapSmall();
 keepCompiledCode();
-const { endOnBugs, leave, systemIo } = await import('./io.ts');
-const { workerProgram } = await import('./worker-program.ts');
-const io = systemIo(import.meta.url);
-endOnBugs(io);
-await leave(io, await workerProgram(process.argv.slice(2), io, 'interlock-worker'));
+const { run } = await import('./run.ts');
+const { programsBeside } = await import('./programs.ts');
+await run('interlock-worker', programsBeside(import.meta.url), process.argv.slice(2));

@@ -1,6 +1,5 @@
 import { fstatSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { isatty } from 'node:tty';
 import { TaskError } from '../contract/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { systemRandom } from '../system/random.ts';
@@ -8,10 +7,11 @@ import type { Io } from './command.ts';
 import { exitCode } from './exit-codes.ts';
 import { failureJson, failureText, toFailure } from './failure.ts';
 import { outputTo } from './output.ts';
+import type { Programs } from './programs.ts';
 import { makeStyle, wantsColour } from './style.ts';
 
-/** The world as it is. @param entry `import.meta.url` of the program that was started. */
-export function systemIo(entry: string): Io {
+/** The world as it is. */
+export function systemIo(programs: Programs): Io {
   const { stdout, stderr } = process;
   return {
     env: process.env,
@@ -21,9 +21,9 @@ export function systemIo(entry: string): Io {
     },
     out: outputTo(stdout, leadsNowhere(1)),
     err: outputTo(stderr),
-    terminal: { out: stdout.isTTY === true, err: stderr.isTTY === true },
+    terminal: { out: stdout.isTTY === true, err: stderr.isTTY === true, in: isatty(0) },
     columns: stdout.isTTY ? stdout.columns : undefined,
-    programs: dirname(fileURLToPath(entry)),
+    programs,
     clock: systemClock(),
     random: systemRandom(),
   };

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { KEY_PREFIX, type KeyKind, TaskError } from '../contract/index.ts';
 import {
   constantKey,
@@ -6,7 +8,7 @@ import {
   keyFromVariable,
 } from '../transports/key-source.ts';
 import { readKey } from '../wire/key.ts';
-import { serviceAddress } from '../wire/service-url.ts';
+import { serviceAddress, shownAddress } from '../wire/service-url.ts';
 import { type Profile, readProfile } from './profile.ts';
 
 /** Where the key of each kind stands in the environment. */
@@ -84,6 +86,7 @@ function keyPlaces({ keyFile, keyFileFrom, env, profile, url }: KeyPlaces): KeyC
     first ? file : [],
     variables.map(([kind, name]) => fromVariable(kind, name, env)),
     first ? [] : file,
+    fromCredential(env),
     kept.map(([kind, key]) => fromProfile(kind as KeyKind, key, (profile as Profile).file)),
   ];
 }
@@ -99,6 +102,22 @@ function fromFile(file: string): KeyCandidate {
     },
   };
 }
+
+/**
+ * What a systemd unit has loaded for its service (`LoadCredential=worker-key:…`): a folder that only the service may
+ * read, whatever its mode says (access lists stand beside it).
+ */
+function fromCredential(env: KeyPlaces['env']): KeyCandidate[] {
+  const folder = env.CREDENTIALS_DIRECTORY;
+  const file = folder?.startsWith('/') ? join(folder, WORKER_CREDENTIAL) : undefined;
+  if (file === undefined || !existsSync(file)) return [];
+  const kind = 'task-worker' as const;
+  const from = `credential ${file}`;
+  return [{ kind, from, load: async () => ({ kind, from, source: await keyFromFile(file) }) }];
+}
+
+/** Name of the credential that holds the key of a worker. */
+export const WORKER_CREDENTIAL = 'worker-key';
 
 function fromVariable(kind: KeyKind, name: string, env: KeyPlaces['env']): KeyCandidate {
   return {
@@ -174,9 +193,9 @@ function missing(kinds: readonly KeyKind[], places: KeyPlaces): TaskError {
   const [best = 'task-producer'] = kinds;
   return new TaskError(
     'KEY_MISSING',
-    `There is no ${kinds.join(', ').replace(/, ([^,]*)$/, ' or $1')} key for ${places.url}: ${missingWords(places, kinds)}.`,
+    `There is no ${kinds.join(', ').replace(/, ([^,]*)$/, ' or $1')} key for ${shownAddress(places.url)}: ${missingWords(places, kinds)}.`,
     {
-      hint: `Put one into ${variables[0]?.[1] ?? 'a file'}, or into a file and give --key-file. An admin makes keys: interlock keys new "my key" --kind ${best}. On this machine "npm start" makes all of them.`,
+      hint: `Put one into ${variables[0]?.[1] ?? 'a file'}, or into a file and give --key-file. An admin makes keys: interlock keys new "my key" --kind ${best}. For this machine alone interlock dev makes all of them.`,
     },
   );
 }
@@ -188,6 +207,6 @@ function profileWords(
 ): string {
   if (!profile) return 'no .interlock/profile.json was found from here upwards';
   if (!isOf(profile, url))
-    return `the keys in the profile ${profile.file} belong to ${profile.url}`;
+    return `the keys in the profile ${profile.file} belong to ${shownAddress(profile.url ?? '')}`;
   return `the profile ${profile.file} holds no ${kinds.join(' or ')} key`;
 }

@@ -32,13 +32,11 @@ export function tellHosts(carrier: Carrier, line: LifeLine): Carrier {
     close: () => carrier.close(),
     start: (job, listener) => {
       const heard: JobListener = {
+        ...listener,
         begun: () => {
           if (run.pid !== undefined) line.tell({ host: run.pid });
           listener.begun();
         },
-        progress: (update) => listener.progress(update),
-        log: (lines) => listener.log(lines),
-        effectRequested: () => listener.effectRequested(),
       };
       // The carrier calls its listener later than it returns.
       const run = carrier.start(job, heard);

@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
-import { availableParallelism, homedir, hostname } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { TaskError } from '../contract/index.ts';
-import { stateFolder } from '../system/state-folder.ts';
+import { homeFolder, stateFolder } from '../system/state-folder.ts';
 import type { Call, Command, Io } from './command.ts';
+import { type ConfigFile, configError, readConfigFile } from './config-file.ts';
 import { type ExitName, exitCode } from './exit-codes.ts';
 import { failureJson, failureText, toFailure } from './failure.ts';
 import { asTyped } from './own-name.ts';
-import { readJsonObject } from './private-json.ts';
-import { findProfile } from './profile.ts';
+import { findProfile, type Profile } from './profile.ts';
 import type { Surroundings, settingTable } from './setting-table.ts';
-import { checkConfigNames, readSettings, type SettingSources } from './settings.ts';
+import { readSettings, type SettingSources } from './settings.ts';
 import { makeStyle, wantsColour } from './style.ts';
 import { refuseSecretFlags } from './usage.ts';
 
@@ -49,14 +49,21 @@ function logsJson(argv: readonly string[], { env }: Io): boolean {
 }
 
 /** Puts together what a command gets, and runs it. */
-export async function runCommand(command: Command, typed: Typed, io: Io): Promise<ExitName> {
-  const { sources, profile, ignored } = readSources(typed, io);
+export async function runCommand(
+  command: Command,
+  typed: Typed,
+  io: Io,
+  rest: readonly string[] = [],
+): Promise<ExitName> {
+  if (command.looksItself) return command.run(bareCall(command, typed, io, rest));
+  const { sources, profile, ignored } = await readSources(typed, io);
   for (const line of ignored) await io.err.line(`note   ${line}`);
   const own = (command.settings ?? []) as readonly (keyof typeof settingTable)[];
   const settings = readSettings(own, sources);
   const keys = readSettings(['url', 'keyFile'], sources);
   const call: Call = {
     args: argsOf(command, typed) as Call['args'],
+    rest,
     settings: settings as Call['settings'],
     sources,
     keyPlaces: {
@@ -77,6 +84,29 @@ export async function runCommand(command: Command, typed: Typed, io: Io): Promis
   } catch (error) {
     throw withAddressOrigin(withKeyOrigin(error, call.notes.keyFrom), keys.from.url);
   }
+}
+
+/** What a command gets that looks at all places itself, since something may be wrong with them. */
+function bareCall(command: Command, typed: Typed, io: Io, rest: readonly string[]): Call {
+  const around = surroundings(io);
+  return {
+    args: argsOf(command, typed) as Call['args'],
+    rest,
+    settings: { from: {} },
+    sources: { flags: typed, env: io.env, around },
+    keyPlaces: {
+      keyFile: undefined,
+      keyFileFrom: 'default',
+      env: io.env,
+      profile: undefined,
+      url: '',
+    },
+    notes: {},
+    json: typed.json === true,
+    debug: typed.debug === true,
+    style: makeStyle(wantsColour(io.env, io.terminal.out)),
+    io,
+  } as Call;
 }
 
 /** A key that is refused: which of the many places was it from? */
@@ -110,29 +140,49 @@ function withAddressOrigin(error: unknown, from: string): unknown {
 const NEW_KEY =
   'Use a key that this control plane has made; an admin makes them with interlock keys new, or on its machine with --data.';
 
-/** All places that settings come from. */
-export function readSources(typed: Typed, io: Io) {
-  const said = (flag: string, variable: string) =>
-    (typed[flag] as string | undefined) ?? (io.env[variable] || undefined);
+/** All places that settings come from, as they were looked at. */
+export interface Sources {
+  readonly sources: SettingSources;
+  readonly profile: Profile | undefined;
+  /** Found but not used, with why. */
+  readonly ignored: readonly string[];
+}
+
+/**
+ * Reads all places that settings come from; may be called again later, and keeps nothing.
+ * Rejects with `CONFIG_INVALID` where a file is damaged, or its names and forms are wrong.
+ */
+export async function readSources(typed: Typed, io: Io): Promise<Sources> {
+  const { config, ...read } = await lookAtSources(typed, io);
+  if (config && config.problems.length > 0) throw configError(config);
+  return read;
+}
+
+/** The same, also where the config file has problems. Rejects only for what cannot be read at all. */
+export async function lookAtSources(
+  typed: Typed,
+  io: Io,
+): Promise<Sources & { readonly config: ConfigFile | undefined }> {
   // Only where it is named: one that lies about in a folder must not turn keys to another address.
-  const given = said('config', 'INTERLOCK_CONFIG');
-  const file = resolve(io.cwd, given ?? '');
-  const values = given === undefined ? undefined : readJsonObject(file, 'The config file');
-  if (given !== undefined && values === undefined) {
-    throw new TaskError('CONFIG_INVALID', `The config file ${file} does not exist.`, {
-      hint: 'Give another one with --config or INTERLOCK_CONFIG, or leave both away.',
-    });
-  }
-  if (values) checkConfigNames(file, values);
-  const { profile, ignored } = findProfile(io.cwd, said('profile', 'INTERLOCK_PROFILE'));
+  const given = saidFile('config', 'INTERLOCK_CONFIG', typed, io);
+  const config = given === undefined ? undefined : await readConfigFile(resolve(io.cwd, given));
+  const { profile, ignored } = findProfile(
+    io.cwd,
+    saidFile('profile', 'INTERLOCK_PROFILE', typed, io),
+  );
   const sources: SettingSources = {
     flags: typed,
     env: io.env,
-    config: values && { file, values },
+    config: config && { file: config.file, values: config.values },
     profile,
     around: surroundings(io),
   };
-  return { sources, profile, ignored };
+  return { sources, profile, ignored, config };
+}
+
+/** A file that a flag or a variable names. */
+export function saidFile(flag: string, variable: string, typed: Typed, io: Io): string | undefined {
+  return (typed[flag] as string | undefined) ?? (io.env[variable] || undefined);
 }
 
 function surroundings(io: Io): Surroundings {
@@ -141,7 +191,7 @@ function surroundings(io: Io): Surroundings {
     cwd,
     hostName: hostname(),
     cores: availableParallelism(),
-    stateFolder: stateFolder({ platform: process.platform, env, home: env.HOME ?? homedir() }),
+    stateFolder: stateFolder({ platform: process.platform, env, home: homeFolder(env) }),
     checkout: existsSync(join(cwd, 'spool', 'README.md')) && existsSync(join(cwd, 'package.json')),
   };
 }

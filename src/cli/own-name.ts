@@ -1,12 +1,14 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { delimiter, dirname, join, relative } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 import type { Io } from './command.ts';
 
 /** How `interlock` can be typed here, so that what we print can be copied. */
 
 /** `interlock` where the PATH leads to this program, else `./bin/interlock` or the whole path of it, quoted for a shell. */
 export function ownName({ env, cwd, programs }: Pick<Io, 'env' | 'cwd' | 'programs'>): string {
-  const own = real(join(dirname(programs), 'bin', NAME));
+  // An executable knows how it was typed, and takes every command under each of its names.
+  if (programs.typed !== undefined) return shellWord(programs.typed);
+  const own = real(programs.command);
   if (own === undefined || process.platform === 'win32') return NAME;
   for (const folder of (env.PATH ?? '').split(delimiter)) {
     const found = folder === '' ? undefined : join(folder, NAME);
@@ -16,8 +18,12 @@ export function ownName({ env, cwd, programs }: Pick<Io, 'env' | 'cwd' | 'progra
     return /node_modules[\\/]\.bin[\\/]?$/.test(folder) ? `npx ${NAME}` : NAME;
   }
   const below = relative(cwd, own);
-  const path = below.startsWith('..') ? own : `./${below}`;
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  return shellWord(below.startsWith('..') ? own : `./${below}`);
+}
+
+/** Quoted where a shell would read it as something else than one word. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** A text for people with our commands in it, as they can be typed here. */
@@ -28,7 +34,8 @@ export function asTyped(text: string, io: Pick<Io, 'env' | 'cwd' | 'programs'>):
 }
 
 const NAME = 'interlock';
-const COMMANDS = /(?<![\w./-])interlock(?= (?:tasks|keys|worker|dev|control-plane)\b)/;
+const COMMANDS =
+  /(?<![\w./-])interlock(?= (?:tasks|spool|keys|worker|config|dev|control-plane|conformance)\b)/;
 
 function real(path: string): string | undefined {
   try {

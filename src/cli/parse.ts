@@ -14,6 +14,8 @@ export type Parsed =
       readonly command: Command;
       /** By name, only what was typed. */
       readonly typed: Readonly<Record<string, string | readonly string[] | boolean>>;
+      /** What stood after `--`, where the command takes that. */
+      readonly rest: readonly string[];
     };
 
 export interface Known {
@@ -27,16 +29,37 @@ export interface Known {
 export async function parseCommandLine(argv: readonly string[], known: Known): Promise<Parsed> {
   const at = argv.findIndex((arg) => !LEADING.has(arg));
   const line = at < 0 ? [] : [...argv.slice(at), ...argv.slice(0, at)];
-  const [first, second] = line;
+  const [first] = line;
   if (first === '--version' || first === '-v') return text(VERSION);
   if (first === undefined || HELP.has(first)) return all(known, line[1]);
 
-  const group = known.groups.find(({ name }) => name === first);
-  if (group && (second === undefined || HELP.has(second))) return all(known, first);
-  const path = group ? `${first} ${second}` : first;
+  const group = groupOf(line, known);
+  const depth = group ? group.name.split(' ').length : 0;
+  const next = line[depth];
+  if (group && (next === undefined || HELP.has(next))) return all(known, group.name);
+  const path = line.slice(0, depth + 1).join(' ');
   const command = known.commands.find((one) => one.path === path);
   if (!command) throw unknownCommand(path, group, known);
-  return readCommand(command, line.slice(group ? 2 : 1), known.columns);
+  return readCommand(command, line.slice(depth + 1), known.columns);
+}
+
+/** The innermost one that the line begins with: `tasks`, `tasks outbox`. */
+function groupOf(line: readonly string[], { commands, groups }: Known): Group | undefined {
+  const fits = ({ name }: Group) => {
+    const words = name.split(' ');
+    if (!words.every((word, i) => word === line[i])) return false;
+    // `worker` is a command too: what follows says which is meant.
+    const next = line[words.length];
+    const alone = commands.some(({ path }) => path === name);
+    return !alone || (next !== undefined && /^\w/.test(next));
+  };
+  return groups.filter(fits).sort((a, b) => b.name.length - a.name.length)[0];
+}
+
+/** What is ours of a command line: after `--` stands somebody else's. */
+export function beforeRest(argv: readonly string[]): readonly string[] {
+  const at = argv.indexOf('--');
+  return at < 0 ? argv : argv.slice(0, at);
 }
 
 /** Reads what follows a command. */
@@ -47,9 +70,11 @@ export async function readCommand(
   program?: string,
 ): Promise<Parsed> {
   const flags = flagsOf(command);
-  const parsed = (await commandParser(command, flags).parse([...argv])) as Record<string, unknown>;
+  const own = command.rest ? beforeRest(argv) : argv;
+  const rest = argv.slice(own.length + 1);
+  const parsed = (await commandParser(command, flags).parse([...own])) as Record<string, unknown>;
   if (parsed.help === true) return text(commandHelp(command, helpWidth(columns), program));
-  return { kind: 'command', command, typed: checked(command, flags, parsed) };
+  return { kind: 'command', command, typed: checked(command, flags, parsed), rest };
 }
 
 function commandParser(command: Command, flags: readonly Flag[]): Argv {
@@ -96,6 +121,15 @@ function checked(
   argv: Record<string, unknown>,
 ): Record<string, string | string[] | boolean> {
   const typed: Record<string, string | string[] | boolean> = {};
+  const words = (argv._ as unknown[]).map(String);
+  const places = command.positionals ?? [];
+  const extra = words[places.length];
+  // Its flags would be taken for ours.
+  if (extra !== undefined && command.rest)
+    throw usageError(
+      `${command.path} takes the ${command.rest.name} after --, with a blank on both sides: … -- ${words.slice(places.length).join(' ')}`,
+      command.path,
+    );
   for (const [name, value] of Object.entries(argv)) {
     if (name === '_' || name === '$0' || name === 'help' || value === undefined) continue;
     const flag = flags.find((one) => one.name === name);
@@ -104,14 +138,11 @@ function checked(
       throw usageError(`--${name} is given more than once.`, command.path);
     typed[name] = flag.form === 'list' ? [value].flat().map(String) : (value as string | boolean);
   }
-  const words = (argv._ as unknown[]).map(String);
-  const places = command.positionals ?? [];
   for (const [i, { name, optional }] of places.entries()) {
     const word = words[i];
     if (word !== undefined) typed[name] = word;
     else if (!optional) throw usageError(`${command.path} needs <${name}>.`, command.path);
   }
-  const extra = words[places.length];
   if (extra !== undefined) {
     const quoting = /\s/.test(words.join(' ')) ? '' : ' Text with spaces needs quotes.';
     throw usageError(`${command.path} does not take "${extra}".${quoting}`, command.path);

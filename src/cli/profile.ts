@@ -68,9 +68,9 @@ export function readProfile(file: string): Profile | undefined {
   return { file, url: textOf(values.url), project: textOf(values.project), keys };
 }
 
-export function writeProfile(profile: Profile): void {
+export async function writeProfile(profile: Profile): Promise<void> {
   const { file, ...values } = profile;
-  writePrivate(file, `${JSON.stringify(values, null, 2)}\n`);
+  await writePrivate(file, `${JSON.stringify(values, null, 2)}\n`);
 }
 
 function textOf(value: unknown): string | undefined {

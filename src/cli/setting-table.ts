@@ -2,93 +2,28 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { bounds, poolName, workerId } from '../contract/index.ts';
 import { workerDefaults } from '../core/defaults.ts';
-import { durationText, parseDuration } from './duration.ts';
+import { durationText } from './duration.ts';
+import { optional, type Setting, setting } from './setting.ts';
+import {
+  choice,
+  duration,
+  integer,
+  type Listen,
+  listen,
+  positiveDuration,
+  text,
+  yes,
+} from './setting-schemas.ts';
+import { trustSetting } from './update/trust-setting.ts';
+
+export type { Setting, Surroundings } from './setting.ts';
+
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 
 /**
  * Every setting, one entry each: its flag is also its name in a config file. `docs/operations.md` has the same
  * table for people, and a test compares them.
  */
-export interface Setting<T, F = T> {
-  readonly flag: string;
-  readonly env: string;
-  /** `text` takes a value, `list` may be repeated (commas in the environment), `switch` takes none. */
-  readonly form: 'text' | 'list' | 'switch';
-  readonly argument?: string;
-  readonly help: string;
-  /** What is taken when nobody says anything; `undefined`: nothing. */
-  readonly fallback: (around: Surroundings) => F;
-  readonly fallbackWords: string;
-  readonly schema: z.ZodType<T>;
-}
-
-/** What fallbacks depend on. */
-export interface Surroundings {
-  readonly cwd: string;
-  readonly hostName: string;
-  readonly cores: number;
-  /** `undefined` where this user has no home. */
-  readonly stateFolder: string | undefined;
-  /** The current folder is a checkout of this project. */
-  readonly checkout: boolean;
-}
-
-const text = z.string().min(1, 'is empty').max(4_096, 'is too long');
-
-const duration = text.transform((value, ctx) => {
-  const ms = parseDuration(value);
-  if (ms !== undefined && ms <= bounds.durationMs) return ms;
-  ctx.addIssue({
-    code: 'custom',
-    message: 'is no duration: write 90s, 10m or 2h (a bare number is seconds)',
-  });
-  return z.NEVER;
-});
-
-const positiveDuration = duration.refine((ms) => ms > 0, 'must be longer than nothing');
-
-function integer(min: number, max: number) {
-  const says = `must be a whole number from ${min} to ${max}`;
-  return text
-    .regex(/^\d{1,9}$/, says)
-    .transform(Number)
-    .pipe(z.number().min(min, says).max(max, says));
-}
-
-function choice<const T extends string>(...words: readonly T[]) {
-  return z.enum(words, { error: () => `must be ${words.join(' or ')}` });
-}
-
-const yes = z.union([z.literal(true), z.literal(false), text]).transform((value, ctx) => {
-  if (value === true || value === 'true' || value === '1' || value === 'yes') return true;
-  if (value === false || value === 'false' || value === '0' || value === 'no') return false;
-  ctx.addIssue({ code: 'custom', message: 'must be true or false' });
-  return z.NEVER;
-});
-
-/** `127.0.0.1:7420`, `[::1]:7420`, `localhost:0`, `7420`. */
-const listen = text.transform((value, ctx) => {
-  const match = /^(?:\[([\da-fA-F:.%\w]+)\]|([^\s:[\]]+)):(\d{1,5})$|^(\d{1,5})$/.exec(value);
-  const port = Number(match?.[3] ?? match?.[4]);
-  if (match && port <= 65_535) return { host: match[1] ?? match[2] ?? '127.0.0.1', port };
-  ctx.addIssue({
-    code: 'custom',
-    message: 'is no address to listen on: write 127.0.0.1:7420, [::1]:7420, or a port',
-  });
-  return z.NEVER;
-});
-export type Listen = z.output<typeof listen>;
-
-export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
-
-function setting<T>(value: Setting<T>): Setting<T> {
-  return value;
-}
-
-/** One that may be nothing at all. */
-function optional<T>(value: Setting<T, T | undefined>): Setting<T, T | undefined> {
-  return value;
-}
-
 export const settingTable = {
   url: setting({
     flag: 'url',
@@ -105,6 +40,7 @@ export const settingTable = {
     env: 'INTERLOCK_KEY_FILE',
     form: 'text',
     argument: 'file',
+    path: true,
     help: 'File that holds the key (read again when the key is refused)',
     fallback: () => undefined,
     fallbackWords: 'INTERLOCK_<KIND>_KEY, else profile',
@@ -127,6 +63,7 @@ export const settingTable = {
     env: 'INTERLOCK_HANDLERS',
     form: 'text',
     argument: 'folder',
+    path: true,
     help: 'Folder with handlers, <type>@<version>.mjs and so on',
     fallback: ({ cwd }) => join(cwd, 'handlers'),
     fallbackWords: './handlers',
@@ -137,10 +74,22 @@ export const settingTable = {
     env: 'INTERLOCK_SPOOL',
     form: 'text',
     argument: 'folder',
+    path: true,
     help: 'Folder where reports are kept until they are answered',
     // Named with the worker id by whoever asks: two workers of one host share no spool.
     fallback: ({ checkout, cwd }) => (checkout ? join(cwd, 'spool') : undefined),
     fallbackWords: './spool in a checkout, else the state folder',
+    schema: text,
+  }),
+  outbox: optional<string>({
+    flag: 'outbox',
+    env: 'INTERLOCK_OUTBOX',
+    form: 'text',
+    argument: 'folder',
+    path: true,
+    help: 'Folder where submissions are kept while the control plane is away',
+    fallback: ({ stateFolder }) => (stateFolder ? join(stateFolder, 'outbox') : undefined),
+    fallbackWords: 'outbox in the state folder',
     schema: text,
   }),
   workerId: setting({
@@ -218,7 +167,7 @@ export const settingTable = {
     env: 'INTERLOCK_STATUS_LISTEN',
     form: 'text',
     argument: 'address',
-    help: 'Where GET /status tells what the worker does, as JSON',
+    help: 'Where the worker tells how it is: /healthz, /readyz, /status, /metrics',
     fallback: () => undefined,
     fallbackWords: 'off',
     schema: listen,
@@ -248,11 +197,13 @@ export const settingTable = {
     env: 'INTERLOCK_CA_FILE',
     form: 'text',
     argument: 'file',
-    help: 'Certificates (PEM) to trust beside those of the system',
+    path: true,
+    help: 'Certificates (PEM) to trust beside the well-known ones and those of the system',
     fallback: () => undefined,
-    fallbackWords: 'system',
+    fallbackWords: 'none',
     schema: text,
   }),
+  trust: trustSetting,
   insecureHttp: setting({
     flag: 'insecure-http',
     env: 'INTERLOCK_INSECURE_HTTP',
@@ -272,11 +223,43 @@ export const settingTable = {
     fallbackWords: '127.0.0.1:7420',
     schema: listen,
   }),
+  tlsCert: optional<string>({
+    flag: 'tls-cert',
+    env: 'INTERLOCK_TLS_CERT',
+    form: 'text',
+    argument: 'file',
+    path: true,
+    help: 'Certificate (PEM, with its chain) that the control plane speaks TLS with; read again when it changes',
+    fallback: () => undefined,
+    fallbackWords: 'plain http',
+    schema: text,
+  }),
+  tlsKey: optional<string>({
+    flag: 'tls-key',
+    env: 'INTERLOCK_TLS_KEY',
+    form: 'text',
+    argument: 'file',
+    path: true,
+    help: 'Private key (PEM) of --tls-cert',
+    fallback: () => undefined,
+    fallbackWords: 'none',
+    schema: text,
+  }),
+  behindProxy: setting({
+    flag: 'behind-proxy',
+    env: 'INTERLOCK_BEHIND_PROXY',
+    form: 'switch',
+    help: 'Listen beyond this machine without TLS: a proxy in front speaks it, and only that reaches this port',
+    fallback: () => false,
+    fallbackWords: 'off',
+    schema: yes,
+  }),
   data: optional<string>({
     flag: 'data',
     env: 'INTERLOCK_DATA',
     form: 'text',
     argument: 'folder',
+    path: true,
     help: 'Folder of the control plane: its database and its secret',
     fallback: ({ stateFolder }) => (stateFolder ? join(stateFolder, 'control-plane') : undefined),
     fallbackWords: 'the state folder',
@@ -324,3 +307,6 @@ function nameOfHost(hostName: string): string {
   const name = hostName.replace(/[^A-Za-z0-9._-]/g, '-').replace(/^[^A-Za-z0-9]+/, '');
   return name.slice(0, bounds.workerIdChars) || 'worker';
 }
+
+/** All of them, in the order of the table. */
+export const settingNames = Object.keys(settingTable) as readonly SettingName[];

@@ -3,6 +3,7 @@ import { TaskError, type TaskView, terminalStatuses } from '../contract/index.ts
 import type { Call } from './command.ts';
 import type { ExitName } from './exit-codes.ts';
 import { toFailure } from './failure.ts';
+import { asTyped } from './own-name.ts';
 import { plain } from './style.ts';
 import { clockTime, eventLine } from './views/journal-view.ts';
 import { noteOf, outcomeExit, outcomeLines } from './views/task-view.ts';
@@ -63,18 +64,28 @@ export async function watchToEnd(
     if (terminalStatuses.has(task.status) && after >= task.seq) {
       const exit = outcomeExit(task.status) ?? 'ok';
       if (json) await io.out.line(JSON.stringify(task));
-      else for (const line of outcomeLines(task, style)) await io.out.line(line);
+      else
+        for (const line of outcomeLines(task, style, (text) => asTyped(text, io)))
+          await io.out.line(line);
       return exit;
     }
     const said = terminalStatuses.has(task.status) ? '' : noteOf(task);
-    if (said !== '' && said !== note && show !== 'end' && !json) {
+    const words = said === '' ? '' : noteOf(withoutTimes(task));
+    if (said !== '' && said !== note && words !== note && show !== 'end' && !json) {
       const at = clockTime(new Date(io.clock.wall()).toISOString());
       const to = show === 'notes' ? io.err : io.out;
       await to.line(style.faint(`${at}      ${task.status.padEnd(16)}  ${plain(said)}`));
     }
-    note = said;
+    note = words;
     running = task.status === 'running';
   }
+}
+
+/** A running task whose worker is silent waits longer with every look: that is told once, not every second. */
+function withoutTimes(task: TaskView): TaskView {
+  const { status, waitingFor } = task;
+  if (status !== 'running' || waitingFor === undefined) return task;
+  return { ...task, waitingFor: waitingFor.replace(/\d+/g, '') };
 }
 
 /** One long poll; the contract allows 30 s. */

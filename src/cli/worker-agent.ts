@@ -3,11 +3,13 @@
  * Ends with the worker; signals are taken from the first moment on.
  */
 import { release } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { killHosts } from '../carriers/orphans.ts';
 import { createProcessCarrier } from '../carriers/process.ts';
 import { doctorAnswer, TaskError } from '../contract/index.ts';
 import { VERSION } from '../contract/version.ts';
+import { hostReasonOf } from '../core/host-reason.ts';
+import { openSpool, type Spool } from '../spool/index.ts';
 import { systemDisk } from '../system/disk.ts';
 import { systemFolderLock } from '../system/folder-lock.ts';
 import { systemProcessInfo } from '../system/process-info.ts';
@@ -15,18 +17,22 @@ import { InterlockTransport } from '../transports/interlock.ts';
 import type { KeySource } from '../wire/key.ts';
 import { proxyFromEnvironment } from '../wire/proxy.ts';
 import { serviceAddress } from '../wire/service-url.ts';
-import { openSpool, type Spool } from '../worker/spool.ts';
-import { type ServedHandler, Worker } from '../worker/worker.ts';
+import { Worker, type WorkerEnd } from '../worker/worker.ts';
 import { agentLog } from './agent-log.ts';
+import { codeFolder } from './code-folder.ts';
 import type { Call } from './command.ts';
 import { compileCacheFolder } from './compile-cache.ts';
 import { openDoors } from './doors.ts';
 import type { ExitName } from './exit-codes.ts';
-import { type Discovery, discover, handlerKey, hostCommand, hostEnvironment } from './handlers.ts';
+import { tellNoInit } from './first-process.ts';
+import { discover, handlerKey, hostEnvironment } from './handlers.ts';
 import { findKey } from './keys.ts';
 import { lifeLine, tellHosts } from './life-line.ts';
+import { tellService } from './service/tell-service.ts';
 import type { Settings } from './settings.ts';
-import { serveStatus } from './status-server.ts';
+import { spoolFolderOf } from './spool-folder.ts';
+import { openStatus, type StatusPort } from './status/open-status.ts';
+import { WorkerReload } from './worker-reload.ts';
 import { takeSignals } from './worker-signals.ts';
 import { ended, nothingToServe, summary, tellHandlers } from './worker-words.ts';
 
@@ -55,6 +61,8 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   const { io, settings } = call;
   const log = agentLog(io, settings);
   const signals = takeSignals(io.clock);
+  tellNoInit(io, log);
+  const service = tellService({ env: io.env, pid: process.pid, clock: io.clock, log });
   const address = serviceAddress(settings.url, settings.insecureHttp);
   const key = await findKey(['task-worker'], call.keyPlaces);
   if (key.advice) log.warn('key.kept-openly', key.advice);
@@ -64,19 +72,22 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   project.catch(() => {});
 
   const sessionId = `ses_${Buffer.from(io.random.bytes(16)).toString('hex')}`;
-  const spoolFolder = spoolOf(call);
+  const spoolFolder = spoolFolderOf(call);
   const handlersFolder = resolve(io.cwd, settings.handlers);
   let worker: Worker | undefined;
   const early: { trouble?: string | undefined; lost?: string } = {};
-  const found = discover(handlersFolder, io, { log });
+  const code = codeFolder(spoolFolder, sessionId);
+  await code.makeRoom();
+  const found = discover(handlersFolder, io, { log, keepIn: code.folder });
   // Looked at below; a spool that is refused must not leave it unheard.
   found.catch(() => {});
+  const processInfo = await systemProcessInfo();
   const opened = await openSpool({
     disk: systemDisk(),
     clock: io.clock,
     log,
     lock: systemFolderLock(),
-    processInfo: await systemProcessInfo(),
+    processInfo,
     folder: spoolFolder,
     workerId: settings.workerId,
     sessionId,
@@ -90,20 +101,39 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
       worker?.spoolLost(why);
     },
   });
-  if (!opened.ok) throw opened.error;
+  if (!opened.ok) {
+    await code.remove();
+    throw opened.error;
+  }
   const { spool, oldSessions } = opened;
+  // Before the rest, so that a slow start can be watched.
+  const { statusListen: listen, workerId } = settings;
+  const { self } = processInfo;
+  let status: StatusPort | undefined;
+  const giveUp = async () => {
+    await status?.close();
+    await code.remove();
+    await spool.close();
+  };
+  if (listen)
+    status = await openStatus({ listen, workerId, spoolFolder, self, clock: io.clock, log }).catch(
+      async (error: unknown) => {
+        await giveUp();
+        throw error;
+      },
+    );
   // Their spool is ours now, so they are nobody's. By the session and not by the folder: one folder has many names.
+  void code.sweepOthers();
   const oldHosts = killHosts(oldSessions, { clock: io.clock, log });
-  oldHosts.catch(() => {});
 
   const discovery = await found;
   await project.catch(async (error: unknown) => {
-    await spool.close();
+    await giveUp();
     throw error;
   });
   tellHandlers(discovery, log);
   if (discovery.handlers.length === 0 && !owes(spool)) {
-    await spool.close();
+    await giveUp();
     throw nothingToServe(handlersFolder, discovery);
   }
 
@@ -120,20 +150,30 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   const hosts = createProcessCarrier({
     clock: io.clock,
     log,
-    hostCommand: hostCommand(io),
+    hostCommand: io.programs.host,
     maxHosts: settings.maxConcurrent,
     marker: sessionId,
+    // A process whose card or memory has failed often cannot recover by itself.
+    spoils: (end) => hostReasonOf(end) !== undefined,
     env: hostEnvironment(io),
     ...(cache && { compileCache: cache }),
   });
   worker = new Worker(
-    { clock: io.clock, random: io.random, log, transport, carrier: tellHosts(hosts, line), spool },
+    {
+      clock: io.clock,
+      random: io.random,
+      log,
+      transport,
+      carrier: tellHosts(hosts, line),
+      spool,
+      ...(status && { meter: status.meter }),
+    },
     {
       workerId: settings.workerId,
       sessionId,
       pools: settings.pools,
       maxConcurrent: settings.maxConcurrent,
-      handlers: discovery.handlers.map(servedHandler),
+      handlers: discovery.handlers.map((one) => code.served(one)),
       drainTimeoutMs: settings.drainTimeoutMs,
       stopGraceMs: settings.stopGraceMs,
       pollMaxMs: settings.pollMaxMs,
@@ -142,20 +182,33 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
         node: process.version,
         system: `${process.platform} ${release()} ${process.arch}`,
       },
-      endOldHosts: async () => {
-        const { left } = await oldHosts;
-        if (left.length > 0)
-          log.error(
-            'host.left',
-            `Handler processes of an earlier session do not go away: ${left.map(({ pid }) => pid).join(', ')}. Restart the machine, or mend what they wait for.`,
-          );
-      },
+      endOldHosts: () => oldHosts,
     },
   );
   if (early.trouble !== undefined) worker.spoolTrouble(early.trouble);
   if (early.lost !== undefined) worker.spoolLost(early.lost);
   signals.worker(worker);
-  const status = settings.statusListen && (await serveStatus(settings.statusListen, worker, log));
+  status?.worker(worker);
+  const { handlers } = discovery;
+  const reload = new WorkerReload({
+    ...{ call, log, worker, hosts, code, handlers },
+    listener: service,
+  });
+  const over = async (end: WorkerEnd) => {
+    await Promise.all([status?.close(), service.end()]);
+    await reload.settled();
+    await code.remove();
+    const { refused } = spool.stats().setAside;
+    return ended(
+      end,
+      { ...call, settings: reload.settings },
+      { folder: spoolFolder, refused },
+      log,
+    );
+  };
+  // One that is refused, or told to go, serves nothing.
+  const gone = await Promise.race([worker.ended, worker.start()]);
+  if (gone !== undefined) return over(gone);
   log.info('worker.ready', summary(call, address.shown, discovery), {
     workerId: settings.workerId,
     pid: process.pid,
@@ -165,7 +218,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
     spool: spoolFolder,
     version: VERSION,
   });
-  await worker.start();
+  service.ready(worker);
   line.tell({
     ready: 'worker',
     workerId: settings.workerId,
@@ -173,9 +226,8 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
     slots: settings.maxConcurrent,
     pools: settings.pools,
   });
-  const end = await worker.ended;
-  await status?.close();
-  return ended(end, call, spoolFolder, log);
+  signals.reload(() => void reload.request());
+  return over(await worker.ended);
 }
 
 /** Rejects with `PROJECT_MISMATCH`. A control plane that does not answer now is no reason not to start. */
@@ -193,26 +245,7 @@ async function checkProject({ io, settings }: WorkerCall, key: KeySource): Promi
   );
 }
 
-function servedHandler(handler: Discovery['handlers'][number]): ServedHandler {
-  const { safetyDeclared: _, ...served } = handler;
-  return served;
-}
-
 /** Reports or attempts of an earlier session: then a worker without handlers still has something to do. */
 function owes({ recovered }: Spool): boolean {
   return recovered.reports.length + recovered.running.length > 0;
-}
-
-/** Without `--spool`: two workers of one machine share none. */
-function spoolOf({ io, settings, sources }: WorkerCall): string {
-  if (settings.spool !== undefined) return resolve(io.cwd, settings.spool);
-  const { stateFolder } = sources.around;
-  if (stateFolder !== undefined) return join(stateFolder, 'spool', settings.workerId);
-  throw new TaskError(
-    'SETTING_INVALID',
-    'There is no folder for the spool: this user has no home.',
-    {
-      hint: 'Name one with --spool.',
-    },
-  );
 }

@@ -4,15 +4,16 @@ import type { Io } from './command.ts';
 import { workerCommand } from './commands/worker.ts';
 import { guarded, runCommand, type Typed } from './main.ts';
 import { flagsOf } from './options.ts';
+import { exitForManager } from './service/manager.ts';
 
 /** `interlock worker <argv>`, to its exit code. Never rejects. */
-export function workerProgram(
+export async function workerProgram(
   argv: readonly string[],
   io: Io,
   program = 'interlock',
 ): Promise<number> {
-  return guarded(argv, io, async () => {
-    if (argv[0] === '--version') {
+  const code = await guarded(argv, io, async () => {
+    if (argv[0] === '--version' || argv[0] === '-v') {
       await io.out.line(VERSION);
       return 'ok';
     }
@@ -25,6 +26,7 @@ export function workerProgram(
     await io.out.write(parsed.text);
     return 'ok';
   });
+  return exitForManager(code, io.env);
 }
 
 /** The arguments where they are plain: known flags, each with its value; else `undefined`. */

@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import { workerDefaults } from '../core/defaults.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Worker } from '../worker/worker.ts';
@@ -7,12 +8,23 @@ import { exitCode } from './exit-codes.ts';
 export interface WorkerSignals {
   /** The worker to tell; what came before is told now. */
   worker(worker: Pick<Worker, 'signal'>): void;
+  /**
+   * Who reads config, key and handlers again on SIGHUP; one that came before is told now. Only where there is no terminal:
+   * a terminal sends it when it is closed, and then the worker drains.
+   */
+  reload(request: () => void): void;
   /** `dev` is gone: as two signals, so that handlers are stopped and kept rather than waited for. */
   cut(): void;
 }
 
-export function takeSignals(clock: Clock): WorkerSignals {
+/** @param terminal one of our own on stdin, stdout or stderr. On Windows SIGHUP always is that of a console that is closed. */
+export function takeSignals(
+  clock: Clock,
+  terminal = [0, 1, 2].some((fd) => isatty(fd)) || process.platform === 'win32',
+): WorkerSignals {
   let told: Pick<Worker, 'signal'> | undefined;
+  let reload: (() => void) | undefined;
+  let reloadWanted = false;
   let early = 0;
   let earlyAt = Number.NEGATIVE_INFINITY;
   const onSignal = () => {
@@ -26,11 +38,20 @@ export function takeSignals(clock: Clock): WorkerSignals {
     // Nothing runs yet that could be lost.
     if (early >= 2) process.exit(exitCode('forced-stop'));
   };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal);
+  process.on('SIGHUP', () => {
+    if (terminal) onSignal();
+    else if (reload) reload();
+    else reloadWanted = true;
+  });
   return {
     worker: (worker) => {
       told = worker;
       if (early > 0) worker.signal();
+    },
+    reload: (request) => {
+      reload = request;
+      if (reloadWanted) request();
     },
     cut: () => {
       onSignal();

@@ -1,5 +1,8 @@
 import { TaskError } from '../contract/index.ts';
+import { VERSION } from '../contract/version.ts';
+import { spoolFlag } from '../spool/index.ts';
 import type { SystemLog } from '../system/log.ts';
+import type { KeyLimit } from '../worker/refusals.ts';
 import type { WorkerEnd } from '../worker/worker.ts';
 import type { Call } from './command.ts';
 import { durationWords } from './duration.ts';
@@ -7,6 +10,7 @@ import type { ExitName } from './exit-codes.ts';
 import { toldProblems } from './handler-words.ts';
 import { type Discovery, handlerKey } from './handlers.ts';
 import { findKey } from './keys.ts';
+import { plain } from './style.ts';
 import type { WorkerCall } from './worker-agent.ts';
 
 /** What is said at the start: one line with all that matters, and a line for each handler that has something wrong. */
@@ -26,6 +30,14 @@ export function tellHandlers({ handlers, problems }: Discovery, log: SystemLog):
     if (severity === 'error') log.error('handler.not-served', text, fields);
     else log.warn('handler.warning', text, fields);
   }
+  for (const handler of handlers) {
+    if (handler.code?.notKept === undefined) continue;
+    log.warn(
+      'handler.not-pinned',
+      `The code of ${handlerKey(handler)} is not kept: ${handler.code.notKept}. Its processes load what lies in the handlers folder when they start, also while it is being changed.`,
+      { file: handler.file },
+    );
+  }
   const silent = handlers.filter(({ safetyDeclared }) => !safetyDeclared).map(handlerKey);
   if (silent.length > 0) {
     log.warn(
@@ -40,13 +52,15 @@ export function tellHandlers({ handlers, problems }: Discovery, log: SystemLog):
 export async function ended(
   end: WorkerEnd,
   { keyPlaces, settings }: WorkerCall,
-  spool: string,
+  spool: { readonly folder: string; readonly refused: number },
   log: SystemLog,
 ): Promise<ExitName> {
   const kept =
     end.unsent === 0
-      ? 'Nothing is left in the spool.'
-      : `${end.unsent} ${end.unsent === 1 ? 'report is' : 'reports are'} left in ${spool}; the next start sends ${end.unsent === 1 ? 'it' : 'them'}.`;
+      ? spool.refused === 0
+        ? 'Nothing is left in the spool.'
+        : `Every report was answered; ${spool.refused === 1 ? 'one that was refused lies' : `${spool.refused} that were refused lie`} in the spool: interlock spool list --state refused${spoolFlag(spool.folder)}`
+      : `${end.unsent} ${end.unsent === 1 ? 'report is' : 'reports are'} left in ${spool.folder}; the next start sends ${end.unsent === 1 ? 'it' : 'them'}.`;
   const fields = { unsent: end.unsent, stopped: end.stopped };
   const failed = (code: string, message: string, hint: string) =>
     new TaskError(code, message, { hint, details: fields });
@@ -58,7 +72,7 @@ export async function ended(
       const count = `${end.stopped} ${end.stopped === 1 ? 'handler' : 'handlers'}`;
       log.warn(
         'worker.drained',
-        `Drained; ${count} had not ended within ${durationWords(settings.drainTimeoutMs)}, or before a second signal, and ${end.stopped === 1 ? 'was' : 'were'} stopped. ${kept}`,
+        `Drained; ${count} had to be told to stop, by a second signal or ${durationWords(settings.stopGraceMs)} (the grace) before the drain timeout of ${durationWords(settings.drainTimeoutMs)}. What ${end.stopped === 1 ? 'it' : 'they'} said until then is kept. ${kept}`,
         fields,
       );
       break;
@@ -75,13 +89,22 @@ export async function ended(
       throw failed(
         'KEY_REFUSED',
         `The control plane ${settings.url} refuses the key of this worker (${end.detail ?? 'no detail'}).`,
-        `A task-worker key is needed. ${await keyHint(keyPlaces)}`,
+        end.beyond === undefined
+          ? `A task-worker key is needed. ${await keyHint(keyPlaces)}`
+          : withinLimit(end.beyond),
+      );
+    case 'contract-mismatch':
+      await log.flush();
+      throw failed(
+        'CONTRACT_MISMATCH',
+        `This worker (interlock ${VERSION}) and the control plane ${settings.url} share no version of the contract: ${end.detail ?? ''} ${kept}`,
+        'Do not start it again before one of them was updated.',
       );
     case 'spool-lost':
       await log.flush();
       throw failed(
         'SPOOL_LOST',
-        end.detail ?? `The spool ${spool} is no longer this worker's.`,
+        end.detail ?? `The spool ${spool.folder} is no longer this worker's.`,
         'See to its folder, then start the worker again.',
       );
     default:
@@ -95,6 +118,19 @@ export async function ended(
   await log.flush();
   return 'ok';
 }
+
+/** The key is good, for other workers than this one. */
+function withinLimit({ limit, allowed }: KeyLimit): string {
+  const named = plain(allowed.slice(0, NAMED_MAX).join(', '));
+  const other = 'or have a key made without that limit (interlock keys list shows the limits).';
+  if (limit === 'workerIdPrefix')
+    return `Start it with a --worker-id that begins with ${named}, ${other}`;
+  if (limit === 'pools')
+    return `Start it with --pool ${allowed.length === 1 ? named : `(of ${named})`}, ${other}`;
+  return `Give it handlers of ${named} only (--handlers), ${other}`;
+}
+
+const NAMED_MAX = 5;
 
 async function keyHint(places: Call['keyPlaces']): Promise<string> {
   const { from } = await findKey(['task-worker'], places);

@@ -24,7 +24,20 @@ export function noAnswerError(cause: NoAnswerCause, why: string): TaskError {
   const strange = cause === 'not-the-contract' || cause === 'redirect' || cause === 'too-large';
   const code = strange ? 'NOT_THE_CONTRACT' : cause === 'aborted' ? 'ABORTED' : 'UNREACHABLE';
   const retryable = !FOR_GOOD.has(cause);
-  return new TaskError(code, why, { retryable, hint: HINTS[cause], details: { cause } });
+  return new TaskError(code, why, {
+    retryable,
+    hint: noAnswerHint(cause, why),
+    details: { cause },
+  });
+}
+
+/** The next step. @param why names the address, and so tells whether the other scheme may be meant. */
+export function noAnswerHint(cause: NoAnswerCause, why: string): string {
+  if (cause === 'tls' && why.includes('is it http://?'))
+    return 'Write the address with http:// if that port speaks no TLS; else check which program answers there.';
+  if (cause === 'cut' && why.includes(' http://'))
+    return `${HINTS.cut} If it ends so every time, that port may speak TLS: then its address begins with https://.`;
+  return HINTS[cause];
 }
 
 /** `INVALID_REQUEST` as the control plane would say it, found before anything was sent. */

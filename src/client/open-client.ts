@@ -34,6 +34,8 @@ export interface Outside {
 
 export interface OpenClient {
   readonly client: ServiceClient;
+  /** Another one for the same control plane, over the same connections. @param onAnswer see `ServiceClient`. */
+  again(onAnswer?: () => void): ServiceClient;
   /** Ends its connections. Twice is fine; idle ones do not keep a process alive. */
   close(): Promise<void>;
 }
@@ -45,8 +47,11 @@ export function openClient(options: ClientOptions, { clock, random }: Outside): 
   const own = options.fetch ? undefined : openFetch({ clock, caFile, proxy });
   const fetch = options.fetch ?? (own as NonNullable<typeof own>).fetch;
   const door = new Door({ serviceUrl, key, clock, fetch, insecureHttp });
+  const make = (onAnswer?: () => void) =>
+    new ServiceClient({ door, clock, random, key, project, timeoutMs, onAnswer });
   return {
-    client: new ServiceClient({ door, clock, random, key, project, timeoutMs }),
+    client: make(),
+    again: make,
     close: () => own?.close() ?? Promise.resolve(),
   };
 }

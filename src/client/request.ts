@@ -10,6 +10,7 @@ import {
   toJson,
 } from '../contract/index.ts';
 import { invalidRequest } from './errors.ts';
+import type { StoredTask } from './outbox/outbox.ts';
 
 export interface SubmitOptions {
   /** The same key with the same request returns the same task; with another one it is a conflict. */
@@ -75,6 +76,16 @@ export type TaskRef = string | { readonly id: string };
 export function idOf(task: TaskRef): string {
   const id = typeof task === 'string' ? task : task?.id;
   if (typeof id === 'string' && /^[a-z]+_[A-Za-z0-9]{1,90}$/.test(id)) return id;
+  const { stored, idempotencyKey } = (task ?? {}) as Partial<StoredTask>;
+  if (id === undefined && stored === true)
+    throw new TaskError(
+      'INVALID_REQUEST',
+      `The submission ${String(idempotencyKey).slice(0, 100)} is stored and has no task yet, so there is no id.`,
+      {
+        hint: 'Look at `stored` first. Once it is submitted, `onSubmitted` of the outbox is called with its task, and submitting it again with its idempotency key returns that task.',
+        details: { issues: [{ path: 'id', message: 'there is none yet' }] },
+      },
+    );
   throw new TaskError('INVALID_REQUEST', `"${String(id).slice(0, 100)}" is no task id.`, {
     hint: 'A task id looks like tsk_…; `submit` returns it.',
     details: { issues: [{ path: 'id', message: 'must look like tsk_…' }] },

@@ -11,8 +11,13 @@ import {
   drainAnswer,
   type EventList,
   eventList,
+  type KeyList,
+  type KeyView,
+  keyList,
+  keyView,
   type ListQuery,
   type LogList,
+  limits,
   logList,
   type NewKeyAnswer,
   type NewKeyRequest,
@@ -53,6 +58,8 @@ export interface ServiceClientOptions {
   readonly project?: string | undefined;
   /** How long a call goes on asking [60 s]; 0: each call is made once. */
   readonly timeoutMs?: number | undefined;
+  /** Told of each success: the control plane is there. */
+  readonly onAnswer?: (() => void) | undefined;
 }
 
 export interface CallOptions {
@@ -88,6 +95,11 @@ export class ServiceClient {
   async discover(how?: CallOptions): Promise<ServiceInfo> {
     this.#info ??= await this.#get('/', serviceInfo, {}, how, { open: true });
     return this.#info;
+  }
+
+  /** The peer's limits as far as they are known, else those of the contract. */
+  get limits(): ServiceInfo['limits'] {
+    return this.#info?.limits ?? limits;
   }
 
   /** @returns `replayed`: this request had been accepted before. */
@@ -179,6 +191,16 @@ export class ServiceClient {
     return this.#ask({ ...call, schema: newKeyAnswer }, { ...how, timeoutMs: 0 });
   }
 
+  /** Newest first; the next page has the `cursor` of this one. */
+  keys(query: { cursor?: string; limit?: number } = {}, how?: CallOptions): Promise<KeyList> {
+    return this.#get('/keys', keyList, query, how);
+  }
+
+  revokeKey(id: string, how?: CallOptions): Promise<KeyView> {
+    const path = `/keys/${encodeURIComponent(id)}`;
+    return this.#ask({ method: 'DELETE', path, statuses: [200], schema: keyView }, how);
+  }
+
   /** For a caller that repeats by itself. */
   patience(how: CallOptions = {}): Patience {
     const timeoutMs = how.timeoutMs ?? this.#options.timeoutMs ?? clientDefaults.timeoutMs;
@@ -237,8 +259,9 @@ export class ServiceClient {
 
   /** A key that is refused is read again from where it came from, and then tried once more. */
   async #send<T>(call: Call<T>): Promise<HttpAnswer<T>> {
-    const { door, key } = this.#options;
+    const { door, key, onAnswer } = this.#options;
     const answer = await door.call(call);
+    if (answer.kind === 'ok') onAnswer?.();
     if (!key || answer.kind !== 'refused' || answer.status !== 401) return answer;
     const before = key.current();
     const after = await key.reload();

@@ -17,7 +17,12 @@ import type { CallOptions, ServiceClient } from './service-client.ts';
 
 /** What became of one of many tasks. */
 export type SubmitOutcome =
-  | { readonly ok: true; readonly task: TaskView; readonly replayed: boolean }
+  | {
+      readonly ok: true;
+      readonly task: TaskView;
+      readonly replayed: boolean;
+      readonly stored?: undefined;
+    }
   | { readonly ok: false; readonly error: TaskError };
 
 interface Item {

@@ -1,11 +1,19 @@
-import { makeId, TaskError, type TaskView } from '../contract/index.ts';
+import { makeId, type SubmitRequest, TaskError, type TaskView } from '../contract/index.ts';
+import type { Outbox, StoredTask } from './outbox/outbox.ts';
 import { idOf, type Submission, type SubmitOptions, type TaskRef, toRequest } from './request.ts';
-import type { CallOptions } from './service-client.ts';
+import type { CallOptions, ServiceClient } from './service-client.ts';
 import { type SubmitOutcome, submitMany } from './submit-many.ts';
 import { TaskReads } from './task-reads.ts';
 
 /** A task as it was submitted. `replayed`: the same request had been accepted before, this is its task. */
-export type SubmittedTask = TaskView & { readonly replayed: boolean };
+export type SubmittedTask = TaskView & { readonly replayed: boolean; readonly stored: false };
+
+/** Of many, with an outbox: one that is on disk and submitted later. */
+export interface StoredOutcome<Stored = StoredTask> {
+  readonly ok: true;
+  readonly task?: undefined;
+  readonly stored: Stored;
+}
 
 export interface CancelOptions extends CallOptions {
   readonly reason?: string | undefined;
@@ -13,34 +21,47 @@ export interface CancelOptions extends CallOptions {
   readonly ifSeq?: number | undefined;
 }
 
-/** Submits tasks and sees what becomes of them. Needs a key of the kind `task-producer`. */
-export class Producer extends TaskReads {
+/**
+ * Submits tasks and sees what becomes of them. Needs a key of the kind `task-producer`.
+ * @typeParam Stored what a submission may be instead of a task: `StoredTask` with an outbox, else nothing.
+ */
+export class Producer<Stored extends StoredTask = never> extends TaskReads {
+  readonly #outbox: Outbox | undefined;
+
+  constructor(client: ServiceClient, outbox?: Outbox) {
+    super(client);
+    this.#outbox = outbox;
+  }
+
   /**
    * Submits a task. Where no `idempotencyKey` is given it makes one for this call, so that a repetition
    * after a lost answer never makes a second task. Throws `INVALID_REQUEST`, `IDEMPOTENCY_CONFLICT`,
    * `PAYLOAD_TOO_LARGE`, `UNAUTHENTICATED`, `SCOPE_DENIED`, `UNREACHABLE` …
+   *
+   * With an outbox it is durable before it is sent. Where there is no answer (at once, or within `timeoutMs` if that is
+   * given) or the key is refused, it resolves with a `StoredTask`, which is submitted later. What throws is not stored.
    */
   async submit(
     type: string,
     schemaVersion: number,
     input: unknown,
     options: SubmitOptions & CallOptions = {},
-  ): Promise<SubmittedTask> {
+  ): Promise<SubmittedTask | Stored> {
     const { timeoutMs, signal, ...given } = options;
     const request = toRequest({ type, schemaVersion, input, ...given }, this.#freshId('req'));
-    const { task, replayed } = await this.client.submit(request, { timeoutMs, signal });
-    return { ...task, replayed };
+    const made = await this.#send(request, { timeoutMs, signal });
+    return 'stored' in made ? made : { ...made.task, replayed: made.replayed, stored: false };
   }
 
   /**
    * Submits many tasks, in batches. Each has its own outcome, in the order given; it throws only for
    * what is no submission at all. After a time-out what is left has `UNREACHABLE` and may be given again:
-   * with `idempotencyKey`s of your own nothing is submitted twice.
+   * with `idempotencyKey`s of your own nothing is submitted twice. With an outbox as `submit`.
    */
   submitMany(
     submissions: Iterable<Submission>,
     options: CallOptions = {},
-  ): Promise<SubmitOutcome[]> {
+  ): Promise<(SubmitOutcome | ([Stored] extends [never] ? never : StoredOutcome<Stored>))[]> {
     const requests = Array.from(submissions, (submission) => {
       try {
         return toRequest(submission, this.#freshId('req'));
@@ -49,7 +70,33 @@ export class Producer extends TaskReads {
         throw error;
       }
     });
-    return submitMany(this.client, requests, options);
+    if (!this.#outbox) return submitMany(this.client, requests, options);
+    return Promise.all(requests.map((request) => this.#storeOne(request, options))) as Promise<
+      never[]
+    >;
+  }
+
+  async #storeOne(
+    request: SubmitRequest | TaskError,
+    how: CallOptions,
+  ): Promise<SubmitOutcome | StoredOutcome<Stored>> {
+    if (request instanceof TaskError) return { ok: false, error: request };
+    try {
+      const made = await this.#send(request, how);
+      return 'stored' in made ? { ok: true, stored: made } : { ok: true, ...made };
+    } catch (error) {
+      if (error instanceof TaskError) return { ok: false, error };
+      throw error;
+    }
+  }
+
+  async #send(
+    request: SubmitRequest,
+    how: CallOptions,
+  ): Promise<{ task: TaskView; replayed: boolean } | Stored> {
+    const sent = (this.#outbox ?? this.client).submit(request, how);
+    // Only an outbox stores, and whoever gave one has named the type.
+    return (await sent) as { task: TaskView; replayed: boolean } | Stored;
   }
 
   /**

@@ -29,6 +29,12 @@ export class TaskError extends Error {
     this.hint = options.hint;
     this.details = options.details;
   }
+
+  /** With its message, which JSON leaves out of other errors; without its stack and cause. */
+  toJSON(): Readonly<Record<string, unknown>> {
+    const { name, code, message, retryable, hint, details } = this;
+    return { name, code, message, retryable, hint, details };
+  }
 }
 
 /** What `error` of a report holds: how a handler failed, cut to its bounds. */
@@ -68,6 +74,11 @@ export const taskErrorCodes = {
     title: 'No worker took the task within `queueTimeoutMs`',
     next: 'Start a worker that serves the type in that pool, then retry.',
   },
+  HOST_UNHEALTHY: {
+    by: 'handler',
+    title: 'The handler’s host could not do it: `HostError`',
+    next: 'See `interlock tasks workers`: its worker leaves the type alone for a while. Mend the host.',
+  },
   HANDLER_ERROR: {
     by: 'worker',
     title: 'The handler threw an error without a code',
@@ -86,7 +97,7 @@ export const taskErrorCodes = {
   RESULT_REFUSED: {
     by: 'worker',
     title: 'The control plane refused the result for good',
-    next: 'The result is kept on the worker (`interlock tasks doctor --spool`); most often it is too large.',
+    next: 'The task has failed, but its result is kept on the worker: on its machine, `interlock spool show <task> --full --json --spool <its spool>` has it. Most often it is too large.',
   },
   FILE_MISMATCH: {
     by: 'worker',

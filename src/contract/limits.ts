@@ -38,9 +38,15 @@ export const bounds = {
   valueDepth: 480,
   /** Lines in one `log` report. */
   logLines: 200,
+  /** Of one worker, also in a claim's `want`: what `/types` adds up stays a whole number for every reader. */
+  slots: 10_000,
   wantedTypes: 1_000,
   handlers: 1_000,
   pools: 100,
+  /** Types told as paused, and handlers told as stuck, in one presence. */
+  pausedTypes: 100,
+  keptHandlers: 100,
+  stuck: 100,
   earlierSessions: 8,
   claimMax: 100,
   eventsWaitMs: 30_000,

@@ -56,6 +56,12 @@ export const labels = z
     type: 'object',
     additionalProperties: { type: 'string', maxLength: bounds.labelValueChars },
     maxProperties: bounds.labels,
+    propertyNames: {
+      type: 'string',
+      minLength: 1,
+      maxLength: bounds.labelNameChars,
+      not: { const: '__proto__' },
+    },
   });
 
 /** Ids look like `tsk_01j…`: a lower-case kind, `_`, letters and digits. */
@@ -73,3 +79,20 @@ export const durationMs = z.int().min(0).max(bounds.durationMs);
 export const instant = z.iso.datetime({
   message: 'must be an RFC 3339 instant in UTC, such as 2026-01-31T12:00:00.000Z',
 });
+
+/** Whole numbers in an address are digits: an empty text or `1e3` is none. Callers may give a number. */
+export function queryInteger(min: number, max: number, preset?: number) {
+  return z
+    .preprocess(
+      (value) => (typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value),
+      z.int().min(min).max(max),
+    )
+    .meta({
+      openapi: {
+        type: 'integer',
+        minimum: min,
+        maximum: max,
+        ...(preset !== undefined && { default: preset }),
+      },
+    });
+}

@@ -21,6 +21,8 @@ export interface Operation {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   readonly answers: Readonly<Record<number, z.ZodType | 'sse' | 'json'>>;
+  /** Does not count against the rate of its key: no lease may end because a limit was met. */
+  readonly uncounted?: true;
   /** Problems beside those that every call can get. */
   readonly problems: readonly ProblemCode[];
 }
@@ -181,6 +183,7 @@ const table = [
     summary: 'A worker says who and how it is',
     tag: 'worker',
     keys: workers,
+    uncounted: true,
     body: worker.presenceRequest,
     answers: { 200: worker.presenceAnswer },
     problems: ['SESSION_SUPERSEDED', 'CONFLICT'],
@@ -203,6 +206,7 @@ const table = [
     summary: 'Many reports, each its own transaction',
     tag: 'worker',
     keys: workers,
+    uncounted: true,
     body: worker.reportBatchRequest,
     answers: { 200: worker.reportBatchAnswer },
     problems: ['PAYLOAD_TOO_LARGE'],
@@ -214,6 +218,7 @@ const table = [
     summary: 'One report on an attempt',
     tag: 'worker',
     keys: workers,
+    uncounted: true,
     body: worker.report,
     answers: { 200: worker.reportAnswer },
     problems: [
@@ -236,7 +241,7 @@ const table = [
     keys: workers,
     query: worker.hintsQuery,
     answers: { 200: 'sse' },
-    problems: ['SESSION_SUPERSEDED'],
+    problems: ['SESSION_SUPERSEDED', 'CONFLICT'],
   },
 
   {
@@ -290,7 +295,34 @@ const table = [
     answers: { 201: service.newKeyAnswer },
     problems: [],
   },
+  {
+    id: 'listKeys',
+    method: 'GET',
+    path: '/keys',
+    summary: 'Keys of the project, newest first; never a key itself',
+    tag: 'operations',
+    keys: ['admin'],
+    query: service.keysQuery,
+    answers: { 200: service.keyList },
+    problems: [],
+  },
+  {
+    id: 'revokeKey',
+    method: 'DELETE',
+    path: '/keys/{id}',
+    summary: 'Revoke a key: from then on every call with it is 401',
+    tag: 'operations',
+    keys: ['admin'],
+    answers: { 200: service.keyView },
+    problems: ['NOT_FOUND', 'CONFLICT'],
+  },
 ] as const satisfies readonly Operation[];
 
 export type OperationId = (typeof table)[number]['id'];
-export const operations: readonly (Operation & { readonly id: OperationId })[] = table;
+export const operations: readonly (Operation & { readonly id: OperationId })[] = table.map(limited);
+
+/** A key may be limited in its rate; who has none is not counted. */
+function limited<T extends Operation>(operation: T): T {
+  if (operation.keys === 'open' || operation.uncounted) return operation;
+  return { ...operation, problems: [...operation.problems, 'RATE_LIMITED'] };
+}

@@ -17,13 +17,13 @@ export const problemCodes = {
   },
   UNAUTHENTICATED: {
     status: 401,
-    title: 'The key is missing or not known',
+    title: 'The key is missing, not known, expired or revoked',
     next: 'Send `Authorization: Bearer il_…` with a key of this control plane; make one with `interlock keys new`.',
   },
   SCOPE_DENIED: {
     status: 403,
     title: 'The key may not do this',
-    next: 'Use a key of a kind that may do it; make one with `interlock keys new --kind`.',
+    next: 'Use a key whose kind and limits allow it; make one with `interlock keys new --kind`.',
   },
   NOT_FOUND: {
     status: 404,
@@ -42,8 +42,8 @@ export const problemCodes = {
   },
   SESSION_SUPERSEDED: {
     status: 409,
-    title: 'Another process took over this worker id',
-    next: 'Give each worker a `--worker-id` of its own, or stop the other process.',
+    title: 'Another worker took over this worker id',
+    next: 'Give each worker a `--worker-id` of its own, or stop the other one.',
   },
   IDEMPOTENCY_CONFLICT: {
     status: 409,
@@ -93,7 +93,7 @@ export const problemCodes = {
   RATE_LIMITED: {
     status: 429,
     title: 'Too many requests',
-    next: 'Wait as long as `Retry-After` says.',
+    next: 'Wait as long as `Retry-After` says; a key with another rate is made with `interlock keys new --rate`.',
   },
   INTERNAL: {
     status: 500,

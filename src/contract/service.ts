@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import { workerId } from './names.ts';
 
-/** Discovery, doctor, workers, types and keys. */
+export * from './keys.ts';
+
+/** Discovery, doctor, workers and types; keys beside it. */
 
 export const serviceInfo = z
   .looseObject({
@@ -21,36 +23,6 @@ export const serviceInfo = z
   .meta({ id: 'ServiceInfo' });
 export type ServiceInfo = z.infer<typeof serviceInfo>;
 
-export const keyKinds = [
-  'task-producer',
-  'task-worker',
-  'task-operator',
-  'metrics',
-  'admin',
-  'inference',
-  'sdk',
-] as const;
-export type KeyKind = (typeof keyKinds)[number];
-/** Every key begins with this; nothing else does. */
-export const KEY_PREFIX = 'il_';
-
-export const newKeyRequest = z
-  .strictObject({ name: z.string().min(1).max(200), kind: z.enum(keyKinds) })
-  .meta({ id: 'NewKeyRequest' });
-export type NewKeyRequest = z.infer<typeof newKeyRequest>;
-/** The only answer that ever holds a key. */
-export const newKeyAnswer = z
-  .looseObject({
-    id: z.string(),
-    name: z.string(),
-    kind: z.string(),
-    project: z.string(),
-    key: z.string(),
-    createdAt: z.string(),
-  })
-  .meta({ id: 'NewKeyAnswer' });
-export type NewKeyAnswer = z.infer<typeof newKeyAnswer>;
-
 const counts = z.looseObject({
   ready: z.int(),
   full: z.int(),
@@ -63,11 +35,15 @@ export const doctorAnswer = z
     serverTime: z.string(),
     project: z.string(),
     keyKind: z.string(),
+    /** Of the key that asks; absent: it does not expire. */
+    keyExpiresAt: z.string().optional(),
     queueDepth: z.int(),
     oldestQueuedMs: z.number().nullable(),
     workers: counts,
     /** Callbacks and hints not yet delivered. */
     outboxDebt: z.int(),
+    /** Workers that are online and cannot do all they should, in words; the first of them. */
+    troubles: z.array(z.looseObject({ workerId: z.string(), says: z.string() })).default([]),
   })
   .meta({ id: 'DoctorAnswer' });
 export type DoctorAnswer = z.infer<typeof doctorAnswer>;
@@ -95,7 +71,44 @@ export const workerView = z
       oldestMs: z.number().nullable(),
       ok: z.boolean(),
     }),
+    /** In words: why it claims nothing at all. */
     notClaiming: z.string().optional(),
+    /** Types that it leaves alone for a while. */
+    pausedTypes: z
+      .array(
+        z.looseObject({
+          type: z.string(),
+          schemaVersion: z.int(),
+          why: z.string(),
+          forMs: z.number(),
+          failures: z.int(),
+        }),
+      )
+      .optional(),
+    /** Types that it serves with older code than lies in its handlers folder. */
+    keptHandlers: z
+      .array(
+        z.looseObject({
+          type: z.string(),
+          schemaVersion: z.int(),
+          why: z.string(),
+          since: z.string(),
+        }),
+      )
+      .optional(),
+    /** Handlers that were killed and do not go; each keeps a slot. */
+    stuck: z
+      .array(
+        z.looseObject({
+          type: z.string(),
+          schemaVersion: z.int(),
+          taskId: z.string(),
+          attemptId: z.string(),
+          pids: z.array(z.int()).optional(),
+          earlierSession: z.boolean().optional(),
+        }),
+      )
+      .optional(),
     lastSeenAt: z.string(),
     clockOffsetMs: z.number().optional(),
     drainRequested: z.boolean().optional(),

@@ -1,6 +1,15 @@
 import * as z from 'zod';
 import { bounds } from './limits.ts';
-import { anyId, instant, labels, opaque, poolName, schemaVersion, typeName } from './names.ts';
+import {
+  anyId,
+  instant,
+  labels,
+  opaque,
+  poolName,
+  queryInteger,
+  schemaVersion,
+  typeName,
+} from './names.ts';
 import { policyRead, policyRequest } from './policy.ts';
 import { inlineValue } from './values.ts';
 
@@ -159,32 +168,58 @@ export const logList = z
   .meta({ id: 'LogList' });
 export type LogList = z.infer<typeof logList>;
 
-const count = z.coerce.number().int().min(0);
+const texts = z.union([z.string(), z.array(z.string())]);
+
 /** Query of `GET /tasks`. */
 export const listQuery = z.object({
-  status: z.union([z.string(), z.array(z.string())]).optional(),
+  status: texts.optional().meta({
+    openapi: { type: 'array', items: { type: 'string', enum: [...taskStatuses] } },
+    description: 'Only these statuses. Repeat it, or separate them by commas.',
+    example: ['queued', 'running'],
+  }),
   type: typeName.optional(),
-  schemaVersion: z.coerce.number().int().min(1).optional(),
+  schemaVersion: queryInteger(1, Number.MAX_SAFE_INTEGER).optional(),
   pool: poolName.optional(),
-  /** `name=value` or `name`; may be repeated, all must fit. */
-  label: z.union([z.string(), z.array(z.string())]).optional(),
-  since: instant.optional(),
-  until: instant.optional(),
-  needs: z.enum(['attention']).optional(),
-  cursor: z.string().max(1_000).optional(),
-  limit: z.coerce.number().int().min(1).max(bounds.pageMax).default(bounds.pageDefault),
-  include: z.union([z.string(), z.array(z.string())]).optional(),
+  label: texts.optional().meta({
+    openapi: { type: 'array', items: { type: 'string' } },
+    description: '`name=value`, or `name` for any value. May be repeated: all of them must fit.',
+    example: ['customer=4711'],
+  }),
+  since: instant.optional().meta({ description: 'Submitted at this instant or later.' }),
+  until: instant.optional().meta({ description: 'Submitted before this instant.' }),
+  needs: z.enum(['attention']).optional().meta({
+    description: '`attention`: only tasks that wait for a person.',
+  }),
+  cursor: z.string().max(1_000).optional().meta({
+    description: '`cursor` of the page before this one.',
+  }),
+  limit: queryInteger(1, bounds.pageMax, bounds.pageDefault)
+    .default(bounds.pageDefault)
+    .meta({ description: 'Tasks in a page; a page of large results ends sooner.' }),
+  include: texts.optional().meta({
+    openapi: { type: 'array', items: { type: 'string', enum: ['input', 'result'] } },
+    description: 'Parts that a list leaves out otherwise. Repeat it, or separate them by commas.',
+    example: ['result'],
+  }),
 });
 export type ListQuery = z.infer<typeof listQuery>;
 
 export const eventsQuery = z.object({
-  after: count.default(0),
-  waitMs: z.coerce.number().int().min(0).max(bounds.eventsWaitMs).default(0),
-  limit: z.coerce.number().int().min(1).max(bounds.pageMax).default(bounds.pageMax),
+  after: queryInteger(0, Number.MAX_SAFE_INTEGER, 0)
+    .default(0)
+    .meta({ description: 'Only entries with a larger `seq`.' }),
+  waitMs: queryInteger(0, bounds.eventsWaitMs, 0)
+    .default(0)
+    .meta({ description: 'Where there is none: wait so long for one, in milliseconds.' }),
+  limit: queryInteger(1, bounds.pageMax, bounds.pageMax).default(bounds.pageMax),
 });
 export const logsQuery = z.object({
-  after: z.string().max(200).optional(),
-  limit: z.coerce.number().int().min(1).max(bounds.pageMax).default(bounds.pageMax),
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, 'is no cursor of this call')
+    .optional()
+    .meta({ description: 'Only lines after the one with this `cursor`.', example: '0' }),
+  limit: queryInteger(1, bounds.pageMax, bounds.pageMax).default(bounds.pageMax),
 });
 
 const reason = z.string().min(1).max(bounds.reasonChars);

@@ -36,12 +36,58 @@ export const handlerInfo = z
   .meta({ id: 'HandlerInfo' });
 export type HandlerInfo = z.infer<typeof handlerInfo>;
 
+/** A type that a worker leaves alone for a while. */
+export const pausedType = z.object({
+  type: typeName,
+  schemaVersion,
+  /** In words: what happened here. */
+  why: z.string().max(bounds.reasonChars),
+  /** How much longer; 0: it is tried again with its next task, one at a time. */
+  forMs: durationMs,
+  /** Tries in a row that failed. */
+  failures: z.int().min(1),
+});
+export type PausedType = z.infer<typeof pausedType>;
+
+/** A type whose handler's file does not load any more, so that the worker serves the code that it had before. */
+export const keptHandler = z.object({
+  type: typeName,
+  schemaVersion,
+  /** In words: what is wrong with the file. */
+  why: z.string().max(bounds.reasonChars),
+  /** When that was first seen, by the worker's clock. */
+  since: instant,
+});
+export type KeptHandler = z.infer<typeof keptHandler>;
+const keptHandlers = z.array(keptHandler).max(bounds.keptHandlers);
+/** Control planes of before ignored it, whatever it held. */
+const keptHandlersMeta = {
+  openapi: { examples: [[]] },
+  description: `Types that the worker serves with older code, since their file does not load any more: at most ${bounds.keptHandlers}, each with \`type\`, \`schemaVersion\`, \`why\` and \`since\`. What does not fit is ignored.`,
+};
+
+/** A handler that was killed and does not go: it keeps its slot, and nothing is said or renewed for its attempt. */
+export const stuckHandler = z.object({
+  type: typeName,
+  schemaVersion,
+  taskId: opaque,
+  attemptId: opaque,
+  /** Processes of it, as far as they are known. */
+  pids: z.array(z.int()).max(bounds.stuck).optional(),
+  /** An earlier process of the worker had started it. */
+  earlierSession: z.boolean().optional(),
+});
+export type StuckHandler = z.infer<typeof stuckHandler>;
+
 export const presenceRequest = z
   .object({
     sessionId: opaque,
     earlierSessions: z.array(opaque).max(bounds.earlierSessions).optional(),
     state: z.enum(workerStates),
-    slots: z.object({ max: z.int().min(0), busy: z.int().min(0) }),
+    slots: z.object({
+      max: z.int().min(0).max(bounds.slots),
+      busy: z.int().min(0).max(bounds.slots),
+    }),
     pools: z.array(poolName).min(1).max(bounds.pools),
     /** Tells whether `handlers` must be sent again. */
     handlersHash: z.string().max(200),
@@ -55,6 +101,11 @@ export const presenceRequest = z
     }),
     /** In words: why it claims nothing now. */
     notClaiming: z.string().max(bounds.reasonChars).optional(),
+    /** Types that it does not claim now, each with its reason. */
+    pausedTypes: z.array(pausedType).max(bounds.pausedTypes).optional(),
+    /** Types that it serves with older code than lies in its handlers folder, each with its reason. */
+    keptHandlers: keptHandlers.optional().catch(undefined).meta(keptHandlersMeta),
+    stuck: z.array(stuckHandler).max(bounds.stuck).optional(),
     sentAt: instant.optional(),
   })
   .meta({ id: 'PresenceRequest' });
@@ -75,7 +126,7 @@ export type PresenceAnswer = z.infer<typeof presenceAnswer>;
 export const want = z.object({
   type: typeName,
   schemaVersion,
-  slots: z.int().min(0).max(10_000),
+  slots: z.int().min(0).max(bounds.slots),
   effectSafety: effectSafetyRead,
   effectGate: effectGateRead,
 });
@@ -162,13 +213,32 @@ export const lostReasons = [
 export type LostReason = (typeof lostReasons)[number];
 
 const four = { taskId: opaque, attemptId: opaque, fence: z.int().min(1), leaseToken: opaque };
-const level = z.enum(['debug', 'info', 'warn', 'error']).catch('info');
+const levels = ['debug', 'info', 'warn', 'error'] as const;
+const level = z
+  .enum(levels)
+  .catch('info')
+  .meta({
+    openapi: { default: 'info', examples: levels },
+    description: '`debug`, `info`, `warn` or `error`; anything else counts as `info`.',
+  });
+
+/** Which code the handler is, for the journal. What is none is left out: it was always ignored. */
+const codeHash = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .optional()
+  .catch(undefined)
+  .meta({
+    openapi: { examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'] },
+    description:
+      'Which code ran, as a SHA-256 in 64 digits (`0`–`f`): it stands in the attempt’s journal entry `started`. Anything else is ignored.',
+  });
 
 /** One schema per op; `op` and `attemptId` stand in the body on both routes. */
 export const reportSchemas = {
   renew: z.object({ op: z.literal('renew'), ...four }),
-  start: z.object({ op: z.literal('start'), ...four, sessionId: opaque }),
-  effect: z.object({ op: z.literal('effect'), ...four, sessionId: opaque }),
+  start: z.object({ op: z.literal('start'), ...four, sessionId: opaque, codeHash }),
+  effect: z.object({ op: z.literal('effect'), ...four, sessionId: opaque, codeHash }),
   progress: z.object({
     op: z.literal('progress'),
     ...four,

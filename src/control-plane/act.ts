@@ -6,9 +6,10 @@ import {
   resolveRequest,
   retryRequest,
 } from '../contract/tasks.ts';
-import type { Change, TaskState } from '../core/task.ts';
+import type { Change, NewEvent, TaskState } from '../core/task.ts';
 import { cancelTask, resolveTask, retryTask } from '../core/task-operator.ts';
 import { type Answer, answerText, type Refusal, refusal } from './answer.ts';
+import { beyondKey } from './auth.ts';
 import type { KeyedCall } from './call.ts';
 import { keepChange } from './change.ts';
 import { memberBytes } from './spans.ts';
@@ -68,6 +69,12 @@ async function act(
   return services.store.write(async (tx) => {
     const row = await tx.task(project, id);
     if (!row) return noTask(id, project);
+    const { pool, type, schemaVersion } = row.task;
+    const beyond = beyondKey(key, {
+      pools: [['the pool of the task', pool]],
+      types: [['the type of the task', type, schemaVersion]],
+    });
+    if (beyond) return beyond;
     const before = actionId === undefined ? undefined : await tx.action(row.ref, actionId);
     if (before && before.kind !== kind) {
       return refusal('CONFLICT', `The action id was used for a ${before.kind} of this task.`, {
@@ -76,7 +83,7 @@ async function act(
     }
     if (before) return answerText(before.body, before.status);
     const attempt = row.task.status === 'running' ? await tx.latestAttempt(row) : undefined;
-    const change = decide(tx.nowMs, row.task, `key:${key.id}`);
+    const change = named(decide(tx.nowMs, row.task, `key:${key.id}`), key.name);
     if (!change.verdict.ok)
       return refusal(change.verdict.code, change.verdict.detail, change.verdict.more);
     const kept = await keepChange(tx, row, attempt, change);
@@ -84,4 +91,15 @@ async function act(
     if (actionId !== undefined) await tx.addAction(row.ref, actionId, { kind, status: 200, body });
     return answerText(body);
   });
+}
+
+/** `by` tells the key's id, which readers compare; its name goes beside it, for people. */
+function named(change: Change, keyName: string): Change {
+  const events = change.events.map(
+    (event): NewEvent => ({
+      ...event,
+      data: { ...event.data, keyName },
+    }),
+  );
+  return { ...change, events };
 }

@@ -3,7 +3,8 @@ import { makeProblem, type ProblemCode } from '../contract/problems.ts';
 /** What a route gives back. Texts are finished JSON: large values are never parsed to be sent. */
 export interface Answer {
   readonly status: number;
-  readonly body: string | ReadableStream<Uint8Array>;
+  /** Bytes are for what stays the same: all readers are sent from the same ones. */
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   readonly type: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }

@@ -1,12 +1,16 @@
 import { limits as wireLimits } from '../contract/limits.ts';
-import { controlPlaneDefaults } from '../core/defaults.ts';
+import { controlPlaneDefaults, serverDefaults } from '../core/defaults.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { Store } from '../ports/store.ts';
 import { Hub } from './hub.ts';
+import { KeyLoop } from './key-loop.ts';
+import { KeyUse } from './key-use.ts';
+import { KeyWatch } from './key-watch.ts';
 import { mount } from './mount.ts';
 import { PingLoop } from './ping-loop.ts';
+import { keyRoutes } from './routes/keys.ts';
 import { operationsRoutes } from './routes/operations.ts';
 import { operatorRoutes } from './routes/operator.ts';
 import { producerRoutes } from './routes/producer.ts';
@@ -14,6 +18,7 @@ import { serviceRoutes } from './routes/service.ts';
 import { workerRoutes } from './routes/worker.ts';
 import type { Limits, Services, Timing } from './services.ts';
 import { SweepLoop } from './sweep-loop.ts';
+import { Turns } from './turns.ts';
 import { WorkerFactsCache } from './worker-facts.ts';
 
 export interface AppOptions {
@@ -27,6 +32,8 @@ export interface AppOptions {
   readonly limits?: Partial<Limits>;
   /** Default: `controlPlaneDefaults`. */
   readonly timing?: Partial<Timing>;
+  /** Whose turn it is; shared with the socket, which tells it what is not taken. Default: those of `serverDefaults`. */
+  readonly turns?: Turns | undefined;
   /** Of the product, for the OpenAPI document. */
   readonly version?: string;
 }
@@ -51,6 +58,7 @@ export function createApp(options: AppOptions): App {
     offlineAfterMs: timing.offlineAfterMs,
     keptMs: timing.workerFactsMs,
   });
+  const keyWatch = new KeyWatch({ store, clock });
   const services: Services = {
     store,
     clock,
@@ -61,15 +69,26 @@ export function createApp(options: AppOptions): App {
     timing,
     hub,
     facts,
+    keyUse: new KeyUse({ store, clock }),
+    keyWatch,
+    turns: options.turns ?? new Turns(serverDefaults),
   };
   const answerTo = mount(services, {
     open: serviceRoutes(options.version ?? '0'),
-    keyed: { ...producerRoutes, ...operatorRoutes, ...workerRoutes, ...operationsRoutes },
+    keyed: {
+      ...producerRoutes,
+      ...operatorRoutes,
+      ...workerRoutes,
+      ...operationsRoutes,
+      ...keyRoutes,
+    },
   });
   const sweep = new SweepLoop(services);
   const ping = new PingLoop(services);
+  const keys = new KeyLoop(services);
   const end = store.subscribe((notes) => {
     try {
+      keyWatch.take(notes);
       facts.take(notes);
       hub.take(notes);
     } catch (error) {
@@ -81,12 +100,13 @@ export function createApp(options: AppOptions): App {
   return {
     fetch: async (request) => answerTo(request),
     async start() {
+      await keys.start();
       await sweep.start();
       ping.start();
     },
     async stop() {
       hub.stop();
-      await Promise.all([sweep.stop(), ping.stop()]);
+      await Promise.all([sweep.stop(), ping.stop(), keys.stop()]);
       end();
     },
   };

@@ -3,6 +3,7 @@ import type { KeyRow } from '../ports/store.ts';
 import type { Answer, Refusal } from './answer.ts';
 import type { Body } from './body.ts';
 import type { Services } from './services.ts';
+import type { Turn } from './turns.ts';
 
 /** One request, checked as far as the table of operations tells. */
 export interface Call {
@@ -19,6 +20,9 @@ export interface Call {
 
 export interface KeyedCall extends Call {
   readonly key: KeyRow;
+  /** `keyWatch.revocations` before the key was read. */
+  readonly keySeen: number;
+  readonly turn: Turn;
 }
 
 export type Route = (call: KeyedCall) => Promise<Answer | Refusal>;

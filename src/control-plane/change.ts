@@ -1,4 +1,10 @@
-import type { AttemptState, Change, NewEvent, TaskState } from '../core/task.ts';
+import {
+  type AttemptState,
+  type Change,
+  claimRank,
+  type NewEvent,
+  type TaskState,
+} from '../core/task.ts';
 import { dueAtMs } from '../core/task-sweep.ts';
 import type { AttemptRow, TaskFacts, TaskRow, Transaction } from '../ports/store.ts';
 
@@ -24,6 +30,10 @@ export async function keepChange(
   }
   const task = numbered(row.task, change);
   const kept = await tx.saveTask(row, task, taskFacts(task, attempt));
+  // Created by a clock that was set back since: its age begins now, else it would stand behind all that is submitted
+  // until the clock is there again.
+  if (task.status === 'queued' && task.createdAtMs > tx.nowMs)
+    await tx.saveRank(row, claimRank({ ...task, createdAtMs: tx.nowMs }));
   await tx.addEvents(row.ref, row.task.seq + 1, change.events);
   announce(tx, row.task, task, attempt, change.events);
   return kept;

@@ -3,10 +3,11 @@ import { typeKey } from '../contract/type-key.ts';
 import type { ClaimRequest, Want } from '../contract/worker-calls.ts';
 import type { AttemptState } from '../core/task.ts';
 import { type Change, isCurrent, type TaskState, wantsStop } from '../core/task.ts';
-import { claimTask, leaseLength } from '../core/task-claim.ts';
+import { betterElsewhere, claimTask, leaseLength } from '../core/task-claim.ts';
 import { renewal } from '../core/task-report-alive.ts';
 import type { KeyRow, TaskRow, Transaction, WorkerRow } from '../ports/store.ts';
 import { isRefusal, type Refusal, withRaw } from './answer.ts';
+import { beyondKey } from './auth.ts';
 import { keepChange } from './change.ts';
 import { leaseToken } from './lease-token.ts';
 import type { Services } from './services.ts';
@@ -25,6 +26,12 @@ export async function claim(
   key: KeyRow,
   request: ClaimRequest,
 ): Promise<Granted | Refusal> {
+  const beyond = beyondKey(key, {
+    workerId: ['workerId', request.workerId],
+    pools: request.pools.map((pool, i) => [`pools[${i}]`, pool]),
+    types: request.want.map((want, i) => [`want[${i}].type`, want.type, want.schemaVersion]),
+  });
+  if (beyond) return beyond;
   return services.store.write(async (tx) => {
     const entered = await enterSession(tx, key, request, services.timing);
     if (isRefusal(entered)) return entered;
@@ -34,6 +41,8 @@ export async function claim(
     const drain = worker.drainSessionId === sessionId;
     const name = { project, workerId, sessionId, requestId };
     const before = await tx.claimed(name);
+    const past = before && (await beyondGranted(tx, key, before));
+    if (past) return past;
     if (before) {
       const attempts = await again(tx, services, project, before);
       return { attempts, drain, nowMs: tx.nowMs };
@@ -46,7 +55,7 @@ export async function claim(
       granted.map(({ id }) => id),
     );
     // Before the notes of later commands: what comes after this claim shall wake its worker.
-    services.hub.learn(project, workerId, {
+    services.hub.learn(project, request, {
       pools: new Set(request.pools),
       types: new Set(request.want.map((w) => typeKey(w.type, w.schemaVersion))),
       freeSlots: request.max - granted.length,
@@ -87,6 +96,25 @@ async function signOfLife(
   }
   tx.announce({ kind: 'worker', project: worker.project, workerId: worker.workerId });
   return seen;
+}
+
+/** What a claim gave may lie beyond the key that asks for it once more. */
+async function beyondGranted(
+  tx: Transaction,
+  key: KeyRow,
+  ids: readonly string[],
+): Promise<Refusal | undefined> {
+  for (const id of ids) {
+    const found = await tx.attempt(key.project, id);
+    if (!found) continue;
+    const { pool, type, schemaVersion } = found.row.task;
+    const beyond = beyondKey(key, {
+      pools: [['the pool of an attempt', pool]],
+      types: [['the type of an attempt', type, schemaVersion]],
+    });
+    if (beyond) return beyond;
+  }
+  return undefined;
 }
 
 /** The same request again: what is still alive of it, leases renewed as of now, never new work. */
@@ -132,6 +160,9 @@ async function grant(
   for (const row of rows) {
     const { task } = row;
     const want = wanted.get(typeKey(task.type, task.schemaVersion)) as Want;
+    const { workerId } = request;
+    if (betterElsewhere(tx.nowMs, task, workerId) && services.hub.othersWant(task, workerId))
+      continue;
     const change = claimTask(tx.nowMs, task, {
       attemptId: makeId('att', tx.nowMs, random.bytes(10)),
       workerId: request.workerId,

@@ -1,4 +1,6 @@
+import type { KeyLimits } from '../contract/keys.ts';
 import { typeKey } from '../contract/type-key.ts';
+import { beyondLimits } from '../core/key-rules.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Note, Spot } from '../ports/store.ts';
 import type { EventStream } from './event-stream.ts';
@@ -16,6 +18,8 @@ export interface Listener {
 export interface WorkerListener extends Listener {
   readonly workerId: string;
   readonly sessionId: string;
+  /** Of its key: it is not woken for what it could not claim. */
+  readonly limits: KeyLimits | undefined;
   interest: Interest | undefined;
 }
 
@@ -90,8 +94,14 @@ export class Hub {
   }
 
   /** What a worker has just shown by its claim or presence. */
-  learn(project: string, workerId: string, interest: Partial<Interest>): void {
+  learn(
+    project: string,
+    { workerId, sessionId }: { readonly workerId: string; readonly sessionId: string },
+    interest: Partial<Interest>,
+  ): void {
     for (const listener of this.#workersOf(project, workerId)) {
+      // Who names a session that has shown nothing is no worker yet.
+      if (listener.sessionId !== sessionId) continue;
       listener.interest = {
         pools: new Set(),
         types: new Set(),
@@ -101,6 +111,13 @@ export class Hub {
         ...interest,
       };
     }
+  }
+
+  /** Whether another worker listens that would take such a task now, as far as is known here. */
+  othersWant(spot: Spot, workerId: string): boolean {
+    return [...this.#workers].some(
+      (w) => w.project === spot.project && w.workerId !== workerId && wouldTake(w, spot),
+    );
   }
 
   /** Resolves `true` at news of the task, `false` after `ms`, at the end of the reader or of this hub. */
@@ -177,7 +194,7 @@ export class Hub {
 
   #wake(spot: Spot, tasks: number): void {
     const ready = [...this.#workers].filter(
-      (w) => w.project === spot.project && w.interest !== undefined && wants(w.interest, spot),
+      (w) => w.project === spot.project && wouldTake(w, spot),
     );
     const type = typeKey(spot.type, spot.schemaVersion);
     for (const listener of chooseSleepers(ready, tasks, this.#turn)) this.#wakeOne(listener, type);
@@ -205,6 +222,12 @@ export class Hub {
     if (wait <= 0) send();
     else pending.timer = this.#clock.timer(wait, send);
   }
+}
+
+function wouldTake({ interest, limits }: WorkerListener, spot: Spot): boolean {
+  if (interest === undefined || !wants(interest, spot)) return false;
+  const { pool, type, schemaVersion } = spot;
+  return !beyondLimits(limits, { pools: [['', pool]], types: [['', type, schemaVersion]] });
 }
 
 const workerName = (project: string, workerId: string) => `${project}\n${workerId}`;

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { BASE_PATH, CONTRACT_HEADER, CONTRACT_VERSION } from '../contract/limits.ts';
 import { type Operation, operations } from '../contract/operations.ts';
 import { type Answer, isRefusal, problemAnswer, type Refusal, refusal } from './answer.ts';
-import { authorise } from './auth.ts';
+import { authorise, stillUsable } from './auth.ts';
 import { type Body, readJson } from './body.ts';
 import type {
   Call,
@@ -15,6 +15,7 @@ import type {
 import { failure } from './failure.ts';
 import { failuresPage } from './failures-page.ts';
 import type { Services } from './services.ts';
+import type { Lane } from './turns.ts';
 import { check } from './validate.ts';
 
 export interface Routes {
@@ -35,6 +36,9 @@ export function mount(
     const path = BASE_PATH + operation.path.replace(/\{(\w+)\}/g, ':$1').replace(/\/$/, '');
     app.on(operation.method, path, async ({ req }) => {
       const requestId = nextId();
+      // `/tasks/batch` is an address of its own and no task of that name.
+      if (operation.path.includes('{') && LITERAL.has(req.path.replace(/\/$/, '')))
+        return respond(problemAnswer(noRoute(req.method, req.path), requestId), requestId);
       try {
         const done = await run(services, routes, operation, req.raw, req.param(), requestId);
         return respond(isRefusal(done) ? problemAnswer(done, requestId) : done, requestId);
@@ -48,9 +52,9 @@ export function mount(
     });
   }
 
-  let page: string | undefined;
+  let page: Uint8Array<ArrayBuffer> | undefined;
   app.get('/failures', () => {
-    page ??= failuresPage();
+    page ??= Buffer.from(failuresPage());
     return respond({ status: 200, body: page, type: 'text/html; charset=utf-8' }, nextId());
   });
 
@@ -80,8 +84,8 @@ async function run(
   const call: Call = { services, operation, request, requestId, params, query: {}, body: NO_BODY };
   if (operation.keys === 'open') return routes.open[operation.id as OpenOperationId](call);
 
-  const what = `${operation.method} ${operation.path}`;
-  const key = await authorise(services.store, request, operation.keys, what);
+  const keySeen = services.keyWatch.revocations;
+  const key = await authorise(services, request, operation);
   if (isRefusal(key)) return key;
   let query: unknown = {};
   if (operation.query) {
@@ -95,8 +99,24 @@ async function run(
     if (isRefusal(read)) return read;
     body = read;
   }
-  const keyed: KeyedCall = { ...call, key, query, body };
-  return routes.keyed[operation.id as KeyedOperationId](keyed);
+  const lane = laneOf(operation);
+  const turn = await services.turns.enter(lane, lane === 'reads' ? request.signal : undefined);
+  if (isRefusal(turn)) return turn;
+  try {
+    // The body may have come slowly, and others were before it.
+    const ended = await stillUsable(services, key, keySeen);
+    if (ended) return ended;
+    const keyed: KeyedCall = { ...call, key, keySeen, query, body, turn };
+    return await routes.keyed[operation.id as KeyedOperationId](keyed);
+  } finally {
+    turn.leave();
+  }
+}
+
+/** Streams begin with nothing, and doctor is what one asks when all is slow: neither waits for large answers to be taken. */
+function laneOf({ id, method, uncounted, answers }: Operation): Lane {
+  if (uncounted) return 'reports';
+  return method === 'GET' && answers[200] !== 'sse' && id !== 'doctor' ? 'reads' : 'calls';
 }
 
 const NO_BODY: Body = { text: '', bytes: 0, value: {} };
@@ -139,13 +159,20 @@ function requestIds({ random }: Services): () => string {
   return () => `req_${prefix}${(++count).toString(36)}`;
 }
 
+const LITERAL: ReadonlySet<string> = new Set(
+  operations.filter(({ path }) => !path.includes('{')).map(({ path }) => BASE_PATH + path),
+);
+
 const PATHS = operations.map(({ method, path }) => ({
   method,
+  literal: !path.includes('{'),
   path: new RegExp(`^${(BASE_PATH + path).replace(/\{\w+\}/g, '[^/]+').replace(/\/$/, '')}/?$`),
 }));
 
 function noRoute(method: string, path: string): Refusal {
-  const methods = PATHS.filter((known) => known.path.test(path)).map((known) => known.method);
+  const fitting = PATHS.filter((known) => known.path.test(path));
+  const literal = fitting.filter((known) => known.literal);
+  const methods = (literal.length > 0 ? literal : fitting).map((known) => known.method);
   if (methods.length > 0) {
     const allowed = [...new Set(methods)].join(', ');
     return {

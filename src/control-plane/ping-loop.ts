@@ -1,4 +1,5 @@
 import type { KeyKind } from '../contract/service.ts';
+import { keyState } from '../core/key-rules.ts';
 import type { Hub, Listener, WorkerListener } from './hub.ts';
 import type { Services } from './services.ts';
 
@@ -55,7 +56,7 @@ async function mayListen(
   listener: Listener | WorkerListener,
 ): Promise<boolean> {
   const key = await store.keyById(listener.keyId);
-  if (!key) return false;
+  if (!key || keyState(await store.nowMs(), key) !== 'usable') return false;
   if (!('sessionId' in listener)) return READERS.includes(key.kind);
   const session = await store.session(listener.project, listener.workerId, listener.sessionId);
   return key.kind === 'task-worker' && !session?.superseded;

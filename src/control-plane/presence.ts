@@ -2,6 +2,7 @@ import { typeKey } from '../contract/type-key.ts';
 import type { PresenceRequest } from '../contract/worker-calls.ts';
 import type { KeyRow, WorkerRow } from '../ports/store.ts';
 import { isRefusal, type Refusal } from './answer.ts';
+import { beyondKey } from './auth.ts';
 import type { Services } from './services.ts';
 import { enterSession } from './sessions.ts';
 
@@ -18,6 +19,16 @@ export async function present(
   workerId: string,
   request: PresenceRequest,
 ): Promise<Presented | Refusal> {
+  const beyond = beyondKey(key, {
+    workerId: ['workerId', workerId],
+    pools: request.pools.map((pool, i) => [`pools[${i}]`, pool]),
+    types: (request.handlers ?? []).map((handler, i) => [
+      `handlers[${i}].type`,
+      handler.type,
+      handler.schemaVersion,
+    ]),
+  });
+  if (beyond) return beyond;
   return store.write(async (tx) => {
     const entered = await enterSession(tx, key, { ...request, workerId }, timing);
     if (isRefusal(entered)) return entered;
@@ -34,6 +45,9 @@ export async function present(
         versions: request.versions,
         spool: request.spool,
         notClaiming: request.notClaiming,
+        pausedTypes: request.pausedTypes,
+        keptHandlers: request.keptHandlers,
+        stuck: request.stuck,
         handlersHash: needHandlers ? undefined : request.handlersHash,
         clockOffsetMs:
           request.sentAt === undefined ? undefined : Date.parse(request.sentAt) - tx.nowMs,
@@ -43,17 +57,21 @@ export async function present(
     await tx.saveWorker(worker);
     if (request.handlers) await tx.saveHandlers(key.project, workerId, request.handlers);
     tx.announce({ kind: 'worker', project: key.project, workerId });
-    hub.learn(key.project, workerId, {
-      pools: new Set(request.pools),
-      ...(request.handlers
-        ? { types: new Set(request.handlers.map((h) => typeKey(h.type, h.schemaVersion))) }
-        : {}),
-      freeSlots: Math.max(0, request.slots.max - request.slots.busy),
-      draining:
-        worker.drainSessionId === worker.sessionId ||
-        request.state === 'draining' ||
-        request.state === 'offline',
-    });
+    hub.learn(
+      key.project,
+      { ...request, workerId },
+      {
+        pools: new Set(request.pools),
+        ...(request.handlers
+          ? { types: new Set(request.handlers.map((h) => typeKey(h.type, h.schemaVersion))) }
+          : {}),
+        freeSlots: Math.max(0, request.slots.max - request.slots.busy),
+        draining:
+          worker.drainSessionId === worker.sessionId ||
+          request.state === 'draining' ||
+          request.state === 'offline',
+      },
+    );
     return { worker, needHandlers, nowMs: tx.nowMs };
   });
 }

@@ -1,19 +1,31 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { getRequestListener } from '@hono/node-server';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { TaskError } from '../contract/errors.ts';
-import { CONTRACT_HEADER, CONTRACT_VERSION, limits } from '../contract/limits.ts';
-import { makeProblem } from '../contract/problems.ts';
+import { limits } from '../contract/limits.ts';
 import { controlPlaneDefaults, serverDefaults } from '../core/defaults.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { Store } from '../ports/store.ts';
+import { isUsed } from '../stores/data-check.ts';
 import { openDataFolder } from '../stores/data-folder.ts';
 import { openMemoryStore } from '../stores/memory.ts';
+import type { StoreLoss } from '../stores/sqlite/kept-files.ts';
 import { createApp } from './app.ts';
 import { makeKey } from './keys.ts';
 import type { Timing } from './services.ts';
+import {
+  type Address,
+  isLoopback,
+  listen,
+  makeServer,
+  type Opened,
+  parseListen,
+  type SocketLimits,
+  visibleHost,
+} from './socket.ts';
+import { CertificateLoop, readCertificate, type SecureServer, type TlsFiles } from './tls-files.ts';
+import { Turns } from './turns.ts';
 
 export interface ServeOptions {
   /** `127.0.0.1:7420`, `[::1]:0`, `:7420`; default `127.0.0.1:7420`, port 0: any free one. */
@@ -31,6 +43,12 @@ export interface ServeOptions {
   /** Shows the first admin key, before its hash is kept. Where it rejects, so does the start, and there is no key. */
   readonly showKey?: (adminKey: string, url: string) => Promise<void>;
   readonly timing?: Partial<Timing>;
+  /** What a peer may take of it. Default: `serverDefaults`. */
+  readonly socket?: Partial<SocketLimits>;
+  /** Speaks TLS with this certificate, which is read again when it changes. Default: plain http. */
+  readonly tls?: TlsFiles | undefined;
+  /** Plain http beyond loopback: something in front speaks TLS, and only that reaches this port [false]. */
+  readonly behindProxy?: boolean | undefined;
 }
 
 export interface ServedControlPlane {
@@ -39,6 +57,8 @@ export interface ServedControlPlane {
   readonly port: number;
   /** Only at the first start on an empty folder: to be shown once, it is kept as a hash. */
   readonly adminKey?: string;
+  /** The files of its store were taken away: everything is refused with 503, and it did not end in order. */
+  readonly loss: StoreLoss | undefined;
   /** Ends streams, answers what is under way, closes the store; within 5 s. Twice is fine. */
   stop(): Promise<void>;
 }
@@ -46,13 +66,24 @@ export interface ServedControlPlane {
 /**
  * The embedded control plane on a socket.
  *
- * @throws TaskError `ADDRESS_IN_USE`, `LISTEN_FAILED`, `LISTEN_INVALID`, and those of the data folder.
+ * @throws TaskError `ADDRESS_IN_USE`, `LISTEN_FAILED`, `LISTEN_INVALID`, `LISTEN_PLAIN` and `LISTEN_WITHOUT_KEYS` (beyond
+ *   loopback, before anything is made), `TLS_…`, and those of the data folder.
  */
 export async function serveControlPlane(options: ServeOptions): Promise<ServedControlPlane> {
   const address = parseListen(options.listen ?? '127.0.0.1:7420');
+  const certificate = options.tls && readCertificate(options.tls, options.clock.wall());
+  const beyond = !isLoopback(address.host);
+  if (beyond) refuseOpen(address, options);
   const base = openBase(options);
+  if (beyond && (await countKeys(base)) === 0) {
+    await base.close();
+    throw withoutKeys(address, options);
+  }
+  const socket = { ...serverDefaults, ...options.socket };
+  const turns = new Turns(socket);
   const app = createApp({
     ...options,
+    turns,
     store: base.store,
     secret: base.secret,
     limits: {
@@ -63,32 +94,51 @@ export async function serveControlPlane(options: ServeOptions): Promise<ServedCo
       },
     },
   });
-  const server = makeServer(app.fetch);
+  const { clock, log } = options;
+  const opened = makeServer({ fetch: app.fetch, limits: socket, clock, log, certificate, turns });
+  const { server } = opened;
+  const renewing =
+    options.tls && certificate && 'setSecureContext' in server
+      ? new CertificateLoop({
+          files: options.tls,
+          current: certificate,
+          server: server as Server & SecureServer,
+          clock,
+          log,
+          everyMs: socket.certificateLookMs,
+        })
+      : undefined;
+  const stopApp = async () => {
+    await Promise.all([app.stop(), renewing?.stop()]);
+  };
   try {
     await listen(server, address);
     await app.start();
     const { port } = server.address() as AddressInfo;
-    const url = `http://${visibleHost(address.host)}:${port}`;
+    const url = `${certificate ? 'https' : 'http'}://${visibleHost(address.host)}:${port}`;
     const adminKey = await firstKey(base.store, options, url);
-    if (!isLoopback(address.host)) {
-      options.log.warn(
-        'serve.no-tls',
-        `Listening on ${address.host} without TLS: our clients send keys over https only. Put a TLS proxy in front, and let only the proxy reach this port.`,
+    renewing?.start();
+    if (beyond && !certificate)
+      log.warn(
+        'serve.behind-proxy',
+        `Listening on ${address.host} without TLS, since a proxy is said to be in front: let only that reach this port. Keys and tasks travel readable between the two.`,
       );
-    }
     let stopping: Promise<void> | undefined;
     const stop = () => {
-      stopping ??= stopAll(options.clock, server, () => app.stop(), base);
+      stopping ??= stopAll(clock, opened, stopApp, base);
       return stopping;
     };
     return {
       url,
       port,
       ...(adminKey && { adminKey }),
+      get loss() {
+        return base.loss;
+      },
       stop,
     };
   } catch (error) {
-    await stopAll(options.clock, server, () => app.stop(), base);
+    await stopAll(clock, opened, stopApp, base);
     throw error;
   }
 }
@@ -96,6 +146,7 @@ export async function serveControlPlane(options: ServeOptions): Promise<ServedCo
 interface Base {
   readonly store: Store;
   readonly secret: Uint8Array;
+  readonly loss?: StoreLoss | undefined;
   close(): Promise<void>;
 }
 
@@ -109,7 +160,53 @@ function openBase(options: ServeOptions): Base {
       hint: 'Name one with --data, or use --store memory to forget everything at the end.',
     });
   }
-  return openDataFolder(options.data, { ...options, as: 'owner' });
+  return openDataFolder(options.data, {
+    ...options,
+    as: 'owner',
+    onLoss: ({ error, rescued }) =>
+      options.log.error('store.lost', `${error.message} ${error.hint}`, { rescued }),
+  });
+}
+
+/** What can be refused before anything is opened or made. */
+function refuseOpen(address: Address, options: ServeOptions): void {
+  if (options.tls === undefined && !options.behindProxy) {
+    throw new TaskError(
+      'LISTEN_PLAIN',
+      `${address.host}:${address.port} can be reached from other machines, and without TLS keys and tasks would travel readable.`,
+      {
+        hint: 'Give --tls-cert and --tls-key. Or put a proxy that speaks TLS in front and say so with --behind-proxy; let only the proxy reach this port.',
+      },
+    );
+  }
+  const empty = options.store === 'memory' || options.data === undefined;
+  if (empty || !isUsed(options.data)) throw withoutKeys(address, options);
+}
+
+/**
+ * A first start prints an admin key. What is to be reached from elsewhere is most often started by a service, whose output
+ * is a log that many read: there it has to be made by hand.
+ */
+function withoutKeys({ host, port }: Address, { data, store }: ServeOptions): TaskError {
+  const kept = store !== 'memory' && data !== undefined;
+  return new TaskError(
+    'LISTEN_WITHOUT_KEYS',
+    `${host}:${port} can be reached from other machines, and this control plane has no keys yet. Nothing was started or made.`,
+    {
+      hint: kept
+        ? `Make the first key here, before: interlock keys new "admin" --kind admin --data ${data} --create-data. Or start once on loopback, which prints one: interlock control-plane --data ${data}.`
+        : 'One that keeps nothing (--store memory) has none at any start: let it listen on loopback, or give it a folder with --data and make a key there first.',
+    },
+  );
+}
+
+async function countKeys(base: Base): Promise<number> {
+  try {
+    return await base.store.countKeys();
+  } catch (error) {
+    await base.close();
+    throw error;
+  }
 }
 
 async function firstKey(
@@ -126,116 +223,10 @@ async function firstKey(
   return made.key;
 }
 
-function makeServer(fetch: (request: Request) => Promise<Response>): Server {
-  const server = createServer(
-    {
-      headersTimeout: serverDefaults.headersMs,
-      requestTimeout: serverDefaults.requestMs,
-      connectionsCheckingInterval: serverDefaults.checkEveryMs,
-      keepAliveTimeout: serverDefaults.keepAliveMs,
-      maxHeaderSize: serverDefaults.headerBytes,
-    },
-    getRequestListener(fetch, {
-      errorHandler: (error) => unreadable(error instanceof Error ? error.message : String(error)),
-    }),
-  );
-  server.maxConnections = serverDefaults.connections;
-  // A reader that takes nothing for so long is gone; pings keep the others.
-  server.timeout = serverDefaults.silenceMs;
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    else refuseRaw(socket as Socket, error);
-  });
-  return server;
-}
-
-function unreadable(why: string): Response {
-  return new Response(
-    JSON.stringify(makeProblem('INVALID_REQUEST', `The request cannot be read: ${why}.`)),
-    {
-      status: 400,
-      headers: {
-        'Content-Type': 'application/problem+json',
-        [CONTRACT_HEADER]: String(CONTRACT_VERSION),
-      },
-    },
-  );
-}
-
-/** What is no HTTP, too slow or too large in its head is told so before the connection ends. */
-function refuseRaw(socket: Socket, error: NodeJS.ErrnoException): void {
-  const [status, why] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? [
-          '431 Request Header Fields Too Large',
-          `its head has more than ${serverDefaults.headerBytes} bytes`,
-        ]
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? ['408 Request Timeout', 'it came too slowly']
-        : ['400 Bad Request', 'it is not HTTP'];
-  const problem = {
-    ...makeProblem('INVALID_REQUEST', `The request cannot be read: ${why}.`),
-    status: Number.parseInt(status ?? '', 10),
-  };
-  const body = JSON.stringify(problem);
-  socket.end(
-    `HTTP/1.1 ${status}\r\nConnection: close\r\n${CONTRACT_HEADER}: ${CONTRACT_VERSION}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
-}
-
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
-function parseListen(text: string): Address {
-  const [, host, port] = /^(.*):(\d{1,5})$/.exec(text.trim()) ?? [];
-  if (host === undefined || Number(port) > 65_535) {
-    throw new TaskError('LISTEN_INVALID', `--listen ${text} is no address with a port.`, {
-      hint: 'Write it as 127.0.0.1:7420 or [::1]:7420.',
-    });
-  }
-  return { host: host.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1', port: Number(port) };
-}
-
-function listen(server: Server, { host, port }: Address): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const inUse = cause.code === 'EADDRINUSE';
-      reject(
-        new TaskError(
-          inUse ? 'ADDRESS_IN_USE' : 'LISTEN_FAILED',
-          inUse
-            ? `Something already listens on ${host}:${port}.`
-            : `The control plane cannot listen on ${host}:${port}: ${cause.message}.`,
-          {
-            hint: inUse
-              ? 'Stop it, or use another port with --listen.'
-              : 'Use an address of this machine and a port above 1023 with --listen.',
-            cause,
-            details: { systemCode: cause.code },
-          },
-        ),
-      );
-    });
-    server.listen({ host, port }, () => resolve());
-  });
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-function visibleHost(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  if (host === '::') return '[::1]';
-  return host.includes(':') ? `[${host}]` : host;
-}
-
 /** Streams first, since a server waits for its connections; whoever is still there after a while is cut. */
 async function stopAll(
   clock: Clock,
-  server: Server,
+  { server, cut }: Opened,
   stopApp: () => Promise<void>,
   base: Base,
 ): Promise<void> {
@@ -247,7 +238,7 @@ async function stopAll(
   // A connection becomes idle when its last answer has gone; Node then keeps it open.
   do {
     if (clock.now() < cutAt) server.closeIdleConnections();
-    else server.closeAllConnections();
+    else cut();
   } while (await clock.sleep(IDLE_LOOK_MS, over.signal));
   await closed;
   await base.close();

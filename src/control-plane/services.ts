@@ -4,6 +4,9 @@ import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { Store } from '../ports/store.ts';
 import type { Hub } from './hub.ts';
+import type { KeyUse } from './key-use.ts';
+import type { KeyWatch } from './key-watch.ts';
+import type { Turns } from './turns.ts';
 import type { WorkerFactsCache } from './worker-facts.ts';
 
 /** Limits of the wire as this control plane keeps them (`GET /` tells them). */
@@ -22,6 +25,9 @@ export interface Services {
   readonly timing: Timing;
   readonly hub: Hub;
   readonly facts: WorkerFactsCache;
+  readonly keyUse: KeyUse;
+  readonly keyWatch: KeyWatch;
+  readonly turns: Turns;
 }
 
 /** What `controlPlaneDefaults` holds, each of it can be set (tests, `--lease-min`). */

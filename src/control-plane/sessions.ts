@@ -1,3 +1,4 @@
+import { keyState } from '../core/key-rules.ts';
 import type { KeyRow, Transaction, WorkerRow } from '../ports/store.ts';
 import { type Refusal, refusal } from './answer.ts';
 import type { Timing } from './services.ts';
@@ -32,18 +33,44 @@ export async function enterSession(
     return { worker: { ...before, keyId: key.id }, changed: before.keyId !== key.id };
   }
   if ((await tx.session(project, workerId, sessionId))?.superseded) return superseded(workerId);
-  if (before && before.keyId !== key.id && !isOffline(tx.nowMs, before, timing.offlineAfterMs)) {
-    return refusal(
-      'CONFLICT',
-      `Worker id ${workerId} belongs to another key while its worker is online; it can be taken over ${Math.round(timing.offlineAfterMs / 1000)} s after its last sign of life.`,
-    );
-  }
+  const foreign = await belongsToAnother(tx, key, before, timing);
+  if (foreign) return foreign;
   await supersedeEarlier(tx, project, speaker);
   if (before) await tx.saveSession(project, workerId, before.sessionId, true);
   await tx.saveSession(project, workerId, sessionId, false);
   tx.announce({ kind: 'session', project, workerId, sessionId });
   const worker = { project, workerId, keyId: key.id, sessionId, lastSeenMs: tx.nowMs };
   return { worker, changed: true };
+}
+
+/** The refusal of a new session while the worker of that id lives and speaks with another key. */
+export async function belongsToAnother(
+  tx: Keys,
+  key: KeyRow,
+  before: WorkerRow | undefined,
+  timing: Pick<Timing, 'offlineAfterMs'>,
+): Promise<Refusal | undefined> {
+  if (
+    before &&
+    before.keyId !== key.id &&
+    !isOffline(tx.nowMs, before, timing.offlineAfterMs) &&
+    (await speaks(tx, before.keyId))
+  ) {
+    return refusal(
+      'CONFLICT',
+      `Worker id ${before.workerId} belongs to another key while its worker is online; it can be taken over ${Math.round(timing.offlineAfterMs / 1000)} s after its last sign of life.`,
+    );
+  }
+  return undefined;
+}
+
+/** Keys as they are at a time. */
+type Keys = Pick<Transaction, 'nowMs' | 'keyById'>;
+
+/** Nobody speaks with a key that is revoked or has expired: what it held waits for nobody. */
+async function speaks(tx: Keys, keyId: string): Promise<boolean> {
+  const key = await tx.keyById(keyId);
+  return key !== undefined && keyState(tx.nowMs, key) === 'usable';
 }
 
 async function supersedeEarlier(
@@ -61,7 +88,7 @@ async function supersedeEarlier(
 export function superseded(workerId: string): Refusal {
   return refusal(
     'SESSION_SUPERSEDED',
-    `Another process has taken over worker id ${workerId}; this session never becomes current again.`,
+    `Another worker has taken over worker id ${workerId}; this session never becomes current again.`,
   );
 }
 

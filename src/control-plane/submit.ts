@@ -5,6 +5,7 @@ import { type SubmitRequest, submitRequest } from '../contract/tasks.ts';
 import { claimRank, submitTask } from '../core/task.ts';
 import type { KeyRow, TaskRow } from '../ports/store.ts';
 import { type Answer, answerText, isRefusal, type Refusal, refusal } from './answer.ts';
+import { beyondKey } from './auth.ts';
 import { keepNewTask } from './change.ts';
 import { sha256 } from './lease-token.ts';
 import type { Services } from './services.ts';
@@ -28,6 +29,12 @@ export async function submit(
       { path: 'input', limitBytes: limits.inlineBytes },
     );
   }
+  const { pool, type, schemaVersion } = checked.value;
+  const beyond = beyondKey(key, {
+    pools: [['pool', pool ?? 'default']],
+    types: [['type', type, schemaVersion]],
+  });
+  if (beyond) return beyond;
   const done = await keep(services, key, checked.value);
   if (isRefusal(done)) return done;
   const text = await taskViewText(services, done.row, { result: done.replayed });

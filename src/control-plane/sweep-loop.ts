@@ -1,7 +1,9 @@
+import { leaseAnew } from '../core/clock-back.ts';
 import { isCurrent } from '../core/task.ts';
 import { dueAtMs, sweepTask } from '../core/task-sweep.ts';
 import type { Transaction } from '../ports/store.ts';
 import { keepChange } from './change.ts';
+import { putClockRight } from './clock-back.ts';
 import type { Services } from './services.ts';
 
 /**
@@ -19,10 +21,14 @@ export class SweepLoop {
     this.#services = services;
   }
 
-  /** First gives every open attempt a whole lease again: nobody could renew while we were away (rule 8). */
+  /**
+   * First puts right what a clock ahead of ours has stored, and gives every open attempt a whole lease again: nobody could
+   * renew while we were away (contract 1.35).
+   */
   async start(): Promise<void> {
     if (this.#stop) return;
     this.#stop = new AbortController();
+    await putClockRight(this.#services);
     await this.#extendLeases();
     this.#running = this.#run(this.#stop.signal);
   }
@@ -33,9 +39,10 @@ export class SweepLoop {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { clock, timing, limits, log } = this.#services;
+    const { clock, timing, limits, log, store } = this.#services;
     let lookedAt = clock.now();
     let failed = false;
+    let failures = store.stats.failures;
     for (;;) {
       const waitMs = failed ? timing.sweepEveryMs * FAILED_FACTOR : await this.#untilNext();
       failed = false;
@@ -49,6 +56,12 @@ export class SweepLoop {
           log.warn('sweep.was-away', 'The control plane stood still; leases are given anew.');
           await this.#extendLeases();
         }
+        // While nothing could be kept no renewal was taken: a lease that ran out meanwhile tells nothing of its worker.
+        const refused = store.stats.failures;
+        if (refused !== failures) {
+          await this.#extendLeases();
+          failures = refused;
+        }
         while (!signal.aborted && (await this.#isDue())) {
           if ((await this.#sweep()) < timing.sweepBatch) break;
           lookedAt = clock.now();
@@ -57,6 +70,8 @@ export class SweepLoop {
       } catch (error) {
         if (signal.aborted) return;
         failed = true;
+        // Told once, where it was found.
+        if (store.lost) continue;
         log.error('sweep.failed', 'A sweep failed; it is tried again.', { error });
       }
     }
@@ -116,7 +131,7 @@ export class SweepLoop {
     if (extended > 0)
       log.info(
         'sweep.leases-extended',
-        `${extended} open attempts were given a whole lease again.`,
+        `${extended === 1 ? '1 open attempt was' : `${extended} open attempts were`} given a whole lease again.`,
       );
   }
 
@@ -141,11 +156,9 @@ async function extendFrom(
 ): Promise<{ count: number; ref: number }> {
   const open = await tx.openAttemptsAfter(afterRef, limit);
   for (const { row, attempt } of open) {
-    // Not "at least": after a clock that ran ahead, a lease from then would last too long.
-    const leaseUntilMs = tx.nowMs + attempt.attempt.leaseMs;
     await keepChange(tx, row, attempt, {
       task: row.task,
-      attempt: { ...attempt.attempt, leaseUntilMs },
+      attempt: leaseAnew(tx.nowMs, attempt.attempt),
       events: [],
       verdict: { ok: true },
     });

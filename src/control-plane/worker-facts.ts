@@ -1,6 +1,8 @@
+import type { PausedType } from '../contract/worker-calls.ts';
 import type { WorkerFacts } from '../core/waiting-for.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Note, Store, WorkerRow, WorkerSight } from '../ports/store.ts';
+import { endedKeys } from './worker-key.ts';
 
 /** How a worker is, worked out from what it said and from what the control plane knows itself. */
 export interface WorkerCondition {
@@ -35,6 +37,14 @@ export function isOffline(nowMs: number, worker: WorkerRow, offlineAfterMs: numb
   return worker.present?.state === 'offline' || nowMs - worker.lastSeenMs > offlineAfterMs;
 }
 
+/** As the worker told them, brought up to now. */
+export function pausedNow(nowMs: number, { present }: WorkerRow): readonly PausedType[] {
+  return (present?.pausedTypes ?? []).map((paused) => ({
+    ...paused,
+    forMs: Math.max(0, paused.forMs - Math.max(0, nowMs - (present?.atMs ?? nowMs))),
+  }));
+}
+
 /**
  * What is known of a project's workers, for people: read again when a worker changed, and after a short
  * while at the latest.
@@ -61,7 +71,7 @@ export class WorkerFactsCache {
 
   take(notes: readonly Note[]): void {
     for (const note of notes) {
-      if (note.kind !== 'worker' && note.kind !== 'session' && note.kind !== 'drain') continue;
+      if (!TELLING.has(note.kind)) continue;
       const kept = this.#projects.get(note.project);
       // A large fleet says something all the time: its facts live their time out.
       if (kept && kept.facts.length <= SMALL_FLEET) this.#projects.delete(note.project);
@@ -73,14 +83,22 @@ export class WorkerFactsCache {
     const now = this.#clock.now();
     if (kept && now - kept.atMs < this.#keptMs) return kept.facts;
     const [nowMs, workers] = [await this.#store.nowMs(), await this.#store.workers(project)];
+    const keys = await endedKeys(
+      this.#store,
+      nowMs,
+      workers.map(({ worker }) => worker),
+    );
     const facts = workers.map((sight): WorkerFacts => {
+      const key = keys.get(sight.worker.workerId);
       const { state } = condition(nowMs, sight, this.#offlineAfterMs);
       return {
         workerId: sight.worker.workerId,
         state,
         pools: sight.worker.present?.pools ?? [],
         types: sight.handlers,
-        notClaiming: sight.worker.present?.notClaiming,
+        notClaiming: key === undefined ? sight.worker.present?.notClaiming : `it ${key}`,
+        pausedTypes: pausedNow(nowMs, sight.worker),
+        stuck: sight.worker.present?.stuck?.length ?? 0,
         quietMs: Math.max(0, nowMs - sight.worker.lastSeenMs),
       };
     });
@@ -90,5 +108,6 @@ export class WorkerFactsCache {
   }
 }
 
+const TELLING: ReadonlySet<Note['kind']> = new Set(['worker', 'session', 'drain', 'key']);
 const SMALL_FLEET = 50;
 const PROJECTS_KEPT = 1_000;

@@ -1,6 +1,10 @@
-import type { Reads, WorkerSight } from '../ports/store.ts';
+import { typeKey } from '../contract/type-key.ts';
+import { pauseInWords } from '../core/type-pauses.ts';
+import { stuckInWords } from '../core/waiting-for.ts';
+import type { Reads, WorkerRow, WorkerSight } from '../ports/store.ts';
 import { instantText } from './task-view.ts';
-import { condition, type WorkerCondition } from './worker-facts.ts';
+import { condition, pausedNow, type WorkerCondition } from './worker-facts.ts';
+import { endedKeys } from './worker-key.ts';
 
 /** A worker as people see it. No view shows session ids. */
 export async function workerView(
@@ -13,10 +17,11 @@ export async function workerView(
   const { present } = worker;
   const how = condition(nowMs, sight, offlineAfterMs);
   const open = await reads.openAttempts(worker.project, worker.workerId);
+  const key = (await endedKeys(reads, nowMs, [worker])).get(worker.workerId);
   return {
     workerId: worker.workerId,
     state: how.state,
-    words: inWords(nowMs, sight, how),
+    words: `${inWords(nowMs, sight, how)}${key === undefined ? '' : `; it ${key}`}`,
     slots: { max: how.max, busy: how.busy },
     pools: present?.pools ?? [],
     handlers: handlers.map(({ type, schemaVersion, effectSafety, effectGate }) => ({
@@ -28,6 +33,9 @@ export async function workerView(
     versions: present?.versions ?? {},
     spool: present?.spool ?? { pending: 0, bytes: 0, oldestMs: null, ok: true },
     notClaiming: present?.notClaiming,
+    pausedTypes: some(pausedNow(nowMs, worker)),
+    keptHandlers: some(present?.keptHandlers ?? []),
+    stuck: some(present?.stuck ?? []),
     lastSeenAt: instantText(worker.lastSeenMs),
     clockOffsetMs: present?.clockOffsetMs,
     drainRequested: how.drainRequested || undefined,
@@ -48,6 +56,8 @@ export function inWords(
   { state, busy, max, drainRequested }: WorkerCondition,
 ): string {
   const asked = drainRequested && state !== 'draining' ? '; it was asked to drain' : '';
+  const held = worker.present?.stuck?.length ?? 0;
+  const stuck = held === 0 ? '' : `; ${stuckInWords(held)}`;
   switch (state) {
     case 'offline':
       return worker.present?.state === 'offline'
@@ -59,13 +69,41 @@ export function inWords(
       return `draining: ${what}, claims no more`;
     }
     case 'full':
-      return `full: ${max === 1 ? 'its slot is' : `all ${max} slots are`} working${asked}`;
+      return `full: ${max === 1 ? 'its slot is' : `all ${max} slots are`} working${stuck}${asked}`;
     case 'ready': {
       const claims = worker.present?.notClaiming;
       if (claims !== undefined) return `ready, but claims nothing: ${claims}${asked}`;
-      return `ready: ${busy} of ${max === 1 ? '1 slot is' : `${max} slots are`} working${asked}`;
+      return `ready: ${busy} of ${max === 1 ? '1 slot is' : `${max} slots are`} working${stuck}${pausedWords(worker)}${asked}`;
     }
   }
+}
+
+/**
+ * What keeps an online worker from doing all it should, one sentence each. An operator's wish is no trouble.
+ */
+export function troubles(nowMs: number, { worker }: WorkerSight): string[] {
+  const { present } = worker;
+  const stuck = present?.stuck?.length ?? 0;
+  return [
+    ...(present?.notClaiming === undefined ? [] : [`claims nothing: ${present.notClaiming}`]),
+    ...pausedNow(nowMs, worker).map(
+      (paused) => `${typeKey(paused.type, paused.schemaVersion)} ${pauseInWords(paused)}`,
+    ),
+    ...(present?.keptHandlers ?? []).map(
+      ({ type, schemaVersion, why, since }) =>
+        `${typeKey(type, schemaVersion)} is served with older code since ${since}: ${why}`,
+    ),
+    ...(stuck === 0 ? [] : [stuckInWords(stuck)]),
+  ];
+}
+
+function pausedWords({ present }: WorkerRow): string {
+  const paused = present?.pausedTypes?.length ?? 0;
+  return paused === 0 ? '' : `; ${paused === 1 ? '1 type is' : `${paused} types are`} paused`;
+}
+
+function some<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
 }
 
 const tasks = (n: number) => (n === 1 ? '1 task' : `${n} tasks`);

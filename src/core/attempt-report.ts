@@ -10,7 +10,7 @@ import { toJson } from '../contract/json.ts';
 import { bounds } from '../contract/limits.ts';
 import type { JobEnd, StopReason } from '../ports/carrier.ts';
 
-/** The four fields that every report carries (contract, rule 3). */
+/** The four fields that every report carries (contract 1.7). */
 export type OpeningLine = AttemptIdentity;
 
 export interface EndFacts {

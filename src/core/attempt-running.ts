@@ -70,7 +70,7 @@ function effectAnswered(state: AttemptState, answer: GateAnswer): Step {
     case 'no-answer':
       return [state, [{ do: 'ask-gate', op: 'effect', after: 'pause' }]];
     case 'superseded':
-      return refuseIt('Another process has taken over this worker id. Do not begin the effect.');
+      return refuseIt('Another worker has taken over this worker id. Do not begin the effect.');
     case 'refused':
       return refuseIt('The control plane refused to open the gate. Do not begin the effect.');
   }

@@ -128,6 +128,23 @@ export function claimedAttempt(
   };
 }
 
+/** One of an earlier session whose handler was killed and does not go. */
+export function stuckAttempt(
+  attempt: AttemptIdentity & {
+    readonly effectSafety: EffectSafety;
+    readonly effectGate: EffectGate;
+    readonly begun: boolean;
+  },
+): AttemptState {
+  const claimed = claimedAttempt({ ...attempt, cancelRequested: false });
+  return { ...claimed, phase: 'running', slot: true, begun: attempt.begun, stuck: true };
+}
+
+/** The same, now that it has gone at last. */
+export function unstuckAttempt(state: AttemptState, report: TerminalReport): AttemptState {
+  return { ...state, phase: 'ending', stuck: false, report };
+}
+
 /**
  * Whether the lease is to be renewed: from the claim until the terminal report is answered. Not while a `lost` is
  * spooled, not for a handler that cannot be killed, and nothing is sent after `STALE_ATTEMPT`.

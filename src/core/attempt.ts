@@ -12,12 +12,13 @@
  * The slot is free when the handler has really gone and its report is durable, not when we stopped caring.
  * The first reason to stop wins. Once a report is durable only the answer to that report decides.
  */
-import type { AttemptIdentity, LostReason, ReportOf } from '../contract/index.ts';
+import type { AttemptIdentity, ReportOf } from '../contract/index.ts';
 import { whileClaimed } from './attempt-claimed.ts';
 import { whileEnding, whileSpooled } from './attempt-ending.ts';
 import { lostReport } from './attempt-report.ts';
 import { whileRunning } from './attempt-running.ts';
 import type { AttemptEvent, AttemptState, Step } from './attempt-state.ts';
+import type { Evidence } from './lost-evidence.ts';
 
 export * from './attempt-state.ts';
 
@@ -37,11 +38,14 @@ export function step(state: AttemptState, event: AttemptEvent): Step {
   }
 }
 
-/** `lost` for a running record that a restarted worker found without a report. */
+/** `lost` for a running record that a restarted worker found without a report, with what is known of it. */
 export function lostAfterRestart(
   identity: AttemptIdentity,
   begun: boolean,
-  reason: LostReason = 'worker-restarted',
+  evidence?: Evidence,
 ): ReportOf<'lost'> {
-  return lostReport(identity, reason, begun);
+  const report = lostReport(identity, 'worker-restarted', begun);
+  return evidence === undefined
+    ? report
+    : { ...report, message: evidence.message, details: { ...evidence.details } };
 }

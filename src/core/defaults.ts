@@ -1,5 +1,8 @@
 /** Every number of our own, unit in its name, reason beside it. Numbers of the wire: `contract/limits.ts`. */
 
+export { outboxDefaults, spoolDefaults } from './disk-defaults.ts';
+export { readinessDefaults, statusDefaults } from './watch-defaults.ts';
+
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -10,6 +13,8 @@ export const taskDefaults = {
   undeliveredMax: 20,
   /** A renewal is taken this long past `attemptTimeoutMs`: the worker had time to stop it and did not. */
   renewPastTimeoutMs: MINUTE,
+  /** A task that failed for a reason of its host is left to other workers that wait, for one of their polls. */
+  elsewhereMs: 5 * SECOND,
   /** `retryAfterMs` of a handler may stretch the delay to this many times `maxMs`. */
   retryAfterFactor: 10,
   /** One point of priority for each minute of waiting, so that nothing starves. */
@@ -47,9 +52,31 @@ export const controlPlaneDefaults = {
   /** What is known of workers, for `waitingFor`, is read again after this. */
   workerFactsMs: 250,
   forgetEveryMs: 10 * MINUTE,
+  /** Sentences about workers in an answer to doctor: more are read with `tasks workers`. */
+  troublesTold: 20,
   /** A page of a list that is longer than this ends sooner: 500 results of 256 KB would be 128 MB. */
   pageChars: 8_388_608,
   shutdownMs: 5 * SECOND,
+} as const;
+
+/** Keys, and how often they may be used. */
+export const rateDefaults = {
+  /**
+   * Calls that a limited key may make at once, as time: a worker's start or a page that loads asks for several things
+   * in one moment; much more would let a minute's worth pass in a second.
+   */
+  burstMs: 10 * SECOND,
+} as const;
+
+export const keyDefaults = {
+  /** When a key was used last is written this often at most, and at a stop: it is for people who clean up, not for clocks. */
+  usedGapMs: MINUTE,
+  /** Keys that another process has revoked beside us (`keys revoke --data`) end their streams after this. */
+  lookEveryMs: SECOND,
+  /** A last admin key that ends sooner is none to rely on: another is made in working hours, by people. */
+  lastAdminMs: 24 * HOUR,
+  /** Keys whose use is remembered between two writes; a project has some dozens. */
+  usedKept: 10_000,
 } as const;
 
 /** The control plane's socket. */
@@ -62,11 +89,42 @@ export const serverDefaults = {
   keepAliveMs: 75 * SECOND,
   headerBytes: 16_384,
   connections: 10_000,
+  /**
+   * Requests that wait behind another of their connection: far more than any client sends ahead, and some 4 KB each …
+   */
+  pipelined: 1_000,
+  /** … and those of all connections: some 40 MB. Who sends more ahead is cut; nobody else is. */
+  pipelinedInAll: 10_000,
+  /**
+   * Calls that are under way, once for reports of workers and once for everything else. The store keeps what comes
+   * together in one commit, and hundreds are as quick as thousands.
+   */
+  running: 256,
+  /** … and that wait for their turn: about a second's work. What comes then is told to come back. */
+  waiting: 2_048,
+  /** Reads that are under way. One thread does them all: more at once would not be sooner, only more memory. */
+  reading: 4,
+  /** Answers that nobody has taken yet: above this no read begins. Eight of the largest pages. */
+  untakenBytes: 67_108_864,
+  /**
+   * While reads wait for that, who has not taken an answer after this is cut. An honest reader over a slow line gets
+   * `answerMs` otherwise.
+   */
+  pressedMs: 10 * SECOND,
   /** Read and dropped of a body that is too large, so that its sender, who writes first, meets the answer. */
   discardBytes: 33_554_432,
   discardMs: 5 * SECOND,
   /** No byte in or out, streams are pinged every 15 s: the peer is gone. */
   silenceMs: 2 * MINUTE,
+  /**
+   * An answer that is no stream is taken by its reader within this, from the first byte of its request on: a page of
+   * 8 MB over 0.5 Mbit/s fits. Who takes a few bytes now and then would hold its memory for ever.
+   */
+  answerMs: 5 * MINUTE,
+  /** Certificate files are looked at this often: replacing them needs no restart. */
+  certificateLookMs: 10 * SECOND,
+  /** Told once a day from then on. Authorities that renew by themselves do so earlier. */
+  certificateEndsSoonMs: 14 * 24 * HOUR,
 } as const;
 
 /** The worker's loops. */
@@ -98,8 +156,20 @@ export const workerDefaults = {
   killWaitMs: 5 * SECOND,
   /** A spool that could not be written is tried again this often. */
   spoolRetryMs: SECOND,
+  /**
+   * Reports that wait for their answer are kept in memory up to here: hundreds of the usual ones, a hundred of the largest.
+   * Beyond it they are read from the disk when they are sent.
+   */
+  reportsInMemoryBytes: 32 * 1_048_576,
   /** A type whose handler could not be started is left out of claims so long: each try costs a task one of its tries. */
   typePause: { initialMs: SECOND, factor: 2, maxMs: MINUTE, jitter: 0.2 },
+  /**
+   * So many failures of a type in a row, for reasons of this host, pause it here. Fewer would pause for one bad hour of
+   * one program; more would use up the tries of more tasks.
+   */
+  hostFailures: 3,
+  /** Each trial costs a task one of its attempts; a pause that was wrong is over after the first. */
+  hostPause: { initialMs: 2 * SECOND, factor: 2, maxMs: 2 * MINUTE, jitter: 0.2 },
   presentEveryMs: 15 * SECOND,
   hintSilenceMs: 45 * SECOND,
   /** A hint stream that was open so long was one: the next retry is a first one again. */
@@ -115,8 +185,14 @@ export const workerDefaults = {
   signalGapMs: SECOND,
   /** Where `start` is no gate it goes out this long after the beginning at the latest. */
   lazyStartMs: SECOND,
+  /** Beyond a handler's own time it may take so long to begin, on two hosts that start slowly; then it is stopped. */
+  beginMs: MINUTE,
   /** Progress and log lines are gathered this long before they are sent. */
   progressEveryMs: 500,
+  /** What a handler said last is marked on disk this often at most … */
+  progressMarkMs: 2 * SECOND,
+  /** … and later only after this share more of its running time: a month of progress is some 600 lines. */
+  progressMarkShare: 0.02,
   logLinesWaiting: 2_000,
   /** A report waits at most so long for what its handler said before and is still on its way. */
   wordsWaitMs: 2 * SECOND,
@@ -124,6 +200,8 @@ export const workerDefaults = {
   drainSpoolMs: 10 * SECOND,
   /** After the deadline of a drain: for killed processes to go, and once more for their reports. */
   lastWordMs: SECOND,
+  /** Of the last handler's duration in the mean of its type: what counts is the last dozen. */
+  durationWeight: 0.2,
   /** Presence `offline` at the end of a drain. */
   goodbyeMs: SECOND,
   /** A gate is asked more often than other things are: a handler (and a slot) waits for it. */
@@ -200,6 +278,11 @@ export const hostDefaults = {
    * what a machine with every core busy needs: a slow host is not a stuck one.
    */
   takeMs: 30 * SECOND,
+  /**
+   * A handler inside the program, and the first of a fresh host, waits this long at most until the record says that it
+   * begins: a hundred times what an ordinary disk needs (no fsync), and nothing beside a lease.
+   */
+  givingMs: 50,
   /** Hosts that a task is given to, one after the other, until one takes it: the second is a new one. */
   takeHosts: 2,
   /** A module's load at discovery, its top-level await included. */
@@ -234,31 +317,23 @@ export const hostDefaults = {
   goneLookMs: { first: 1, last: 250 },
   /** A process that is not gone so long after SIGKILL hangs in the kernel: it is told in the log. */
   goneSlowMs: 5 * SECOND,
-  /** How long a restarted worker waits for the hosts of its earlier session to be gone. */
-  orphansGoneMs: 10 * SECOND,
+  /**
+   * How long a restarted worker waits for the hosts of its earlier session to be gone before it begins with the others: those
+   * that hang in the kernel may hang for ever.
+   */
+  orphansGoneMs: 5 * SECOND,
+  /** … and how often it looks for those after that. */
+  orphansLookMs: SECOND,
 } as const;
 
-/** The spool. */
-export const spoolDefaults = {
-  /** A group takes whatever waits, up to these bounds: one file, two fsyncs. */
-  groupRecords: 256,
-  groupBytes: 4 * 1_048_576,
-  /** Groups under way at once: the next one is written while the folder of the last is synced. */
-  writers: 2,
-  /** Above either the worker claims nothing new; reports of running handlers are still taken. */
-  pendingRecords: 50_000,
-  pendingBytes: 256 * 1_048_576,
-  /** Set-asides are removed at a start when older, or when there are more (oldest first). */
-  setAsideKeptMs: 30 * 24 * HOUR,
-  setAsideKept: 10_000,
-  /** A holder that cannot be judged (another host or container) counts as gone after this silence … */
-  lockSilenceMs: 10 * SECOND,
-  /** … and is looked at this often. Its signs of life come every 2 s. */
-  lockLookMs: 250,
-  /** A holder whose lock was removed by hand has put it back after this. */
-  lockReturnMs: 5 * SECOND,
-  /** A lock that was altered is taken again with so many tries before the spool counts as lost. */
-  lockTries: 8,
-  /** A spool that could not be written is tried this often. */
-  probeEveryMs: 5 * SECOND,
+/** `TaskWorker`, between the user's thread and the agent's. */
+export const sdkDefaults = {
+  /** Lines for the user's log that wait while a handler holds its thread; what comes then is counted and told. */
+  logLinesWaiting: 1_000,
+  /** A key's source lives in the user's thread and may not be heard for long: renewals go on with the last key. */
+  keyWaitMs: SECOND,
+  /** `status()` waits so long for the agent, which needs microseconds unless the machine is very busy. */
+  statusWaitMs: 100,
+  /** The agent's garbage is short-lived and small; V8's own choice costs 7 to 14 MB more at rest. */
+  agentYoungMb: 4,
 } as const;

@@ -8,6 +8,9 @@ export interface Polling {
 
 export const firstPoll: Polling = { idle: 0 };
 
+/** After many empty answers: the longest pauses. */
+export const slowest: Polling = { idle: 100 };
+
 export interface PollFacts {
   readonly granted: number;
   readonly asked: number;

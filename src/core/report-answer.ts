@@ -26,6 +26,8 @@ export interface DecisionFacts {
   readonly followUp: boolean;
   /** Whether its handler got its input, where that is known: a `lost` that follows must not count without. */
   readonly begun?: boolean | undefined;
+  /** Folder of the spool where a refused report stays: who has to take the result out finds it there. */
+  readonly spool?: string | undefined;
 }
 
 /** What the answer to a terminal report means for its record (contract 5, "Answers to a terminal report"). */
@@ -58,7 +60,7 @@ export function decideAnswer(
   if (status === 400 || status === 413 || status === 422 || ofThisAttempt)
     return facts.followUp
       ? { kind: 'refused' }
-      : { kind: 'refused', followUp: smallReport(report, why) };
+      : { kind: 'refused', followUp: smallReport(report, why, facts.spool) };
   if (status === 401 || status === 403 || status === 404 || status === 426)
     return { kind: 'keep', because: 'key', why };
   return { kind: 'keep', because: 'busy', why };
@@ -84,7 +86,7 @@ function reasonOfLoss(report: Exclude<TerminalReport, { op: 'lost' }>): LostReas
 }
 
 /** The same word without what can be too large or not allowed. @param why as the control plane said it. */
-function smallReport(report: TerminalReport, why: string): TerminalReport {
+function smallReport(report: TerminalReport, why: string, spool?: string): TerminalReport {
   const line = four(report);
   switch (report.op) {
     case 'complete':
@@ -99,7 +101,7 @@ function smallReport(report: TerminalReport, why: string): TerminalReport {
             bounds.messageChars,
           ),
           retryable: false,
-          details: { handlerReturned: true },
+          details: { handlerReturned: true, ...(spool === undefined ? {} : { spool }) },
         },
       };
     case 'unknown':

@@ -1,5 +1,7 @@
 import type { EffectGate, EffectSafety } from '../contract/index.ts';
 import { limits } from '../contract/limits.ts';
+import { taskDefaults } from './defaults.ts';
+import { hostFault } from './host-reason.ts';
 import { type AttemptState, type Change, refuse, type TaskState } from './task.ts';
 import { dueAtMs } from './task-sweep.ts';
 
@@ -19,6 +21,19 @@ export function claimable(nowMs: number, task: TaskState): boolean {
     task.availableAtMs <= nowMs &&
     // Its deadline or queueTimeoutMs may have passed although the sweeper has not been here yet.
     nowMs < (dueAtMs(task, undefined) ?? Number.POSITIVE_INFINITY)
+  );
+}
+
+/**
+ * Whether it has just failed on this worker for a reason of that host, so that another worker which waits for such tasks
+ * should have it first. For a moment only: a worker that waits may yet not come.
+ */
+export function betterElsewhere(nowMs: number, task: TaskState, workerId: string): boolean {
+  return (
+    task.workerId === workerId &&
+    task.error !== undefined &&
+    nowMs - task.availableAtMs < taskDefaults.elsewhereMs &&
+    hostFault(task.error) !== undefined
   );
 }
 

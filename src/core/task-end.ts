@@ -1,7 +1,9 @@
+import { cutText } from '../contract/errors.ts';
 import type { EventKind, TaskErrorView, TaskStatus } from '../contract/index.ts';
 import { backoffMs } from './backoff.ts';
 import { taskDefaults } from './defaults.ts';
 import { consequence, gatePassed, type Happened } from './effect-safety.ts';
+import { boundedProgress } from './lost-evidence.ts';
 import {
   type AttemptPhase,
   type AttemptState,
@@ -40,8 +42,9 @@ export function endAttempt(
   nowMs: number,
   before: TaskState,
   attempt: AttemptState,
-  ending: Ending,
+  told: Ending,
 ): Ended {
+  const ending = told.state === 'lost' ? withProgress(before, told) : told;
   const counted = count(before, attempt, ending);
   const past = gatePassed(attempt);
   const what = consequence(ending.happened, attempt);
@@ -94,6 +97,18 @@ export function endAttempt(
     },
     events,
   };
+}
+
+/** What the handler said last is evidence, whoever tells that it is lost; the later word of worker and our own record. */
+function withProgress({ progress }: TaskState, ending: Ending): Ending {
+  if (progress === undefined) return ending;
+  const { atMs, ...said } = progress;
+  const given = details(ending);
+  const theirs = given.lastProgress as { at?: unknown } | undefined;
+  if (typeof theirs?.at === 'string' && Date.parse(theirs.at) >= atMs) return ending;
+  const lastProgress = boundedProgress({ ...said, at: new Date(atMs).toISOString() });
+  const all = (ending.data.details ?? {}) as Record<string, unknown>;
+  return { ...ending, data: { ...ending.data, details: { ...all, lastProgress } } };
 }
 
 /** An attempt counts once, from its first report that counts; one that was not delivered counts as that instead. */
@@ -171,7 +186,7 @@ function again(nowMs: number, task: TaskState, undelivered: boolean, ending: End
       status: 'failed',
       error: ending.error ?? {
         code: 'ATTEMPTS_EXHAUSTED',
-        message: `${task.permitted === 1 ? 'The one permitted attempt was' : `All ${task.permitted} permitted attempts were used; the last was`} lost: ${reasonOf(ending)}.`,
+        message: `${task.permitted === 1 ? 'The one permitted attempt was' : `All ${task.permitted} permitted attempts were used; the last was`} lost: ${reasonOf(ending)}.${saidOf(ending)}`,
         retryable: false,
         details: { ...details(ending), reason: reasonOf(ending) },
       },
@@ -196,7 +211,7 @@ function unknownOutcome(ending: Ending): TaskErrorView {
       : `there was no word from the handler (${reasonOf(ending)})`;
   return {
     code: 'OUTCOME_UNKNOWN',
-    message: `The effect may or may not have taken place: ${how} after the attempt had passed its gate. Look at the outside world, then resolve the task.`,
+    message: `The effect may or may not have taken place: ${how} after the attempt had passed its gate.${saidOf(ending)} Look at the outside world, then resolve the task.`,
     retryable: false,
     details: { ...details(ending), reason: reasonOf(ending) },
   };
@@ -210,6 +225,13 @@ function details(ending: Ending): Record<string, unknown> {
     ...(ending.data.killed === true ? { killed: true } : {}),
   };
 }
+
+/** The sentence that came with it. */
+function saidOf({ data }: Ending): string {
+  return typeof data.message === 'string' ? ` ${cutText(data.message, SAID_CHARS)}` : '';
+}
+
+const SAID_CHARS = 1_000;
 
 function reasonOf(ending: Ending): string {
   return typeof ending.data.reason === 'string' ? ending.data.reason : ending.kind;

@@ -59,7 +59,7 @@ export function gate(
   if (facts.session === 'superseded')
     return refuse(
       'SESSION_SUPERSEDED',
-      `Another process has taken over worker id ${attempt.workerId}.`,
+      `Another worker has taken over worker id ${attempt.workerId}.`,
     );
   if (facts.session !== 'current' || report.sessionId !== attempt.sessionId)
     return refuse('STALE_ATTEMPT', `Attempt ${attempt.id} belongs to another session.`);
@@ -77,7 +77,8 @@ export function gate(
   }
   const already = op === 'start' ? attempt.startAccepted : attempt.effectAccepted;
   if (already) return renewed(nowMs, task, attempt, [], true);
-  const first = counts(nowMs, task, attempt, op);
+  const { codeHash } = report;
+  const first = counts(nowMs, task, attempt, op, codeHash === undefined ? {} : { codeHash });
   const events = [...first.events];
   if (op === 'effect') events.push(said(attempt, 'effect-begun', {}));
   return renewed(
@@ -124,12 +125,13 @@ function counts(
   task: TaskState,
   attempt: AttemptState,
   via: string,
+  data: Record<string, unknown> = {},
 ): { task: TaskState; attempt: AttemptState; events: readonly NewEvent[] } {
   if (attempt.countedAtMs !== undefined) return { task, attempt, events: [] };
   return {
     task: { ...task, attempts: task.attempts + 1, startedAtMs: task.startedAtMs ?? nowMs },
     attempt: { ...attempt, state: 'started', countedAtMs: nowMs },
-    events: [said(attempt, 'started', via === 'start' ? {} : { via })],
+    events: [said(attempt, 'started', { ...(via === 'start' ? {} : { via }), ...data })],
   };
 }
 

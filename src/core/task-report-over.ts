@@ -3,9 +3,9 @@ import { gatePassed } from './effect-safety.ts';
 import { type AttemptState, type Change, refuse, type TaskState } from './task.ts';
 import type { ReportFacts } from './task-report.ts';
 
-/** Reports on an attempt that has ended: replays (rule 4), late reports and refusals (rule 5). */
+/** Reports on an attempt that has ended: replays (contract 1.15–1.18), late reports and refusals (1.22–1.27). */
 
-/** Rule 4: the same body by the holder gets its first answer again, a recorded one too. */
+/** 1.15, 1.26: the same body by the holder gets its first answer again, a recorded one too. */
 export function findReplay(attempt: AttemptState, op: string, hash: string): Change | undefined {
   if (attempt.end?.op === op && attempt.end.hash === hash)
     return { events: [], verdict: { ok: true, replayed: true } };
@@ -18,7 +18,7 @@ export function findReplay(attempt: AttemptState, op: string, hash: string): Cha
 const lateDetail = (attempt: AttemptState) =>
   `Attempt ${attempt.id} had already ended as lost. Its outcome is kept as a late report; an operator can take it.`;
 
-/** Rule 5: while a lost attempt is still the latest and no operator acted, its first outcome is recorded. */
+/** 1.24: while a lost attempt is still the latest and no operator acted, its first outcome is recorded. */
 export function lateReportOpen(task: TaskState, attempt: AttemptState): boolean {
   return (
     attempt.state === 'lost' &&
@@ -42,7 +42,7 @@ export function afterTheEnd(
   if (open)
     return refuse(
       'LEASE_EXPIRED',
-      `${over} Its lease ran out and it was ended as lost; an outcome is still taken.`,
+      `${over} Its lease ran out and it was ended as lost${report.op === 'lost' ? '' : '; an outcome is still taken'}.`,
     );
   const spoke = attempt.state !== 'lost' || attempt.late !== undefined;
   if (report.op === 'renew' && spoke)

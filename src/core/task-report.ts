@@ -1,5 +1,5 @@
 /**
- * A worker's report on an attempt (contract, rules 3 to 5). The order of the checks is the model's:
+ * A worker's report on an attempt (contract, section 1). The order of the checks is the model's:
  * identity → replay of a terminal report → current and unended → what an ended attempt may still say.
  */
 import type { Report } from '../contract/index.ts';

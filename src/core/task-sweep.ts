@@ -12,7 +12,7 @@ import { deadlineError, endAttempt } from './task-end.ts';
 
 /**
  * Whether nobody else could run the task if this attempt ended now: then its word is waited for
- * `lostGraceMs` longer (rule 5), because a finished result on its way is worth more than a quick verdict.
+ * `lostGraceMs` longer (contract 1.23), because a finished result on its way is worth more than a quick verdict.
  */
 export function onlyItsWordHelps(task: TaskState, attempt: AttemptState): boolean {
   if (gatePassed(attempt)) return true;

@@ -7,7 +7,7 @@
  *
  * Everything here is pure: `(now, task, attempt, command) → Change`. Instants are wall-clock milliseconds of
  * the one clock that the control plane (or its database) decides by; chance is an argument. The files:
- * `task-claim`, `task-report` (rules 3–5), `task-end` (the effect-safety table), `task-sweep`, `task-operator`.
+ * `task-claim`, `task-report` (contract, section 1), `task-end` (the effect-safety table), `task-sweep`, `task-operator`.
  */
 import type {
   EffectGate,

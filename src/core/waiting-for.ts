@@ -1,8 +1,9 @@
 import { typeKey } from '../contract/names.ts';
-import type { WorkerState } from '../contract/worker-calls.ts';
+import type { PausedType, WorkerState } from '../contract/worker-calls.ts';
 import { controlPlaneDefaults } from './defaults.ts';
 import type { AttemptState, TaskState } from './task.ts';
 import { onlyItsWordHelps } from './task-sweep.ts';
+import { pauseInWords } from './type-pauses.ts';
 
 /** What is known of a worker, for people only: never an input of a decision. */
 export interface WorkerFacts {
@@ -10,7 +11,11 @@ export interface WorkerFacts {
   readonly state: WorkerState;
   readonly pools: readonly string[];
   readonly types: readonly { readonly type: string; readonly schemaVersion: number }[];
+  /** It claims nothing at all. */
   readonly notClaiming?: string | undefined;
+  readonly pausedTypes?: readonly PausedType[] | undefined;
+  /** Slots that a killed handler does not give back. */
+  readonly stuck?: number | undefined;
   /** Since it was last heard from. */
   readonly quietMs?: number | undefined;
 }
@@ -46,17 +51,16 @@ export function waitingFor(
     const near = nearMiss(task, workers);
     return near ? `${none}; ${near}` : none;
   }
-  return inWords(online.map((w) => asFor(name, w)));
+  return inWords(online.map((w) => asFor(task, w)));
 }
 
-/** A worker that has paused other types only does claim this one. */
-function asFor(name: string, worker: WorkerFacts): WorkerFacts {
-  if (worker.notClaiming === undefined) return worker;
-  const reasons = worker.notClaiming.split('; ').filter((reason) => {
-    const [, paused] = /^(\S+@\d+) is (?:paused|tried)/.exec(reason) ?? [];
-    return paused === undefined || paused === name;
-  });
-  return { ...worker, notClaiming: reasons.length === 0 ? undefined : reasons.join('; ') };
+/** A worker that has paused the task's type claims nothing as far as this task goes. */
+function asFor({ type, schemaVersion }: TaskState, worker: WorkerFacts): WorkerFacts {
+  const pause = worker.pausedTypes?.find(
+    (paused) => paused.type === type && paused.schemaVersion === schemaVersion,
+  );
+  if (worker.notClaiming !== undefined || pause === undefined) return worker;
+  return { ...worker, notClaiming: `${typeKey(type, schemaVersion)} ${pauseInWords(pause)}` };
 }
 
 /** `2 workers, all full` · `3 workers: 2 full, 1 draining`. */
@@ -77,7 +81,12 @@ function inWords(workers: readonly WorkerFacts[]): string {
         : w.state;
     states.set(word, (states.get(word) ?? 0) + 1);
   }
-  const why = stuck ? ` (${stuck.workerId}: ${stuck.notClaiming})` : '';
+  const holding = workers.find((w) => (w.stuck ?? 0) > 0);
+  const why = stuck
+    ? ` (${stuck.workerId}: ${stuck.notClaiming})`
+    : holding
+      ? ` (${holding.workerId}: ${stuckInWords(holding.stuck ?? 0)})`
+      : '';
   const [only] = states.keys();
   if (states.size === 1) return `${number}, ${workers.length === 1 ? only : `all ${only}`}${why}`;
   return `${number}: ${[...states].map(([word, n]) => `${n} ${word}`).join(', ')}${why}`;
@@ -108,6 +117,13 @@ function silent(nowMs: number, task: TaskState, attempt: AttemptState): string |
   if (!onlyItsWordHelps(task, attempt)) return quiet;
   const left = attempt.leaseUntilMs + task.policy.lostGraceMs - nowMs;
   return `${quiet}; nobody else may run the task, so its word is awaited for another ${seconds(Math.max(0, left))}`;
+}
+
+/** `1 handler does not go and keeps its slot`: it was killed, or it runs inside its program and ignores its stop. */
+export function stuckInWords(stuck: number): string {
+  return stuck === 1
+    ? '1 handler does not go and keeps its slot'
+    : `${stuck} handlers do not go and keep their slots`;
 }
 
 function seconds(ms: number): string {

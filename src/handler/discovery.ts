@@ -6,7 +6,7 @@ import { extname, join, resolve } from 'node:path';
 import { bounds } from '../contract/limits.ts';
 import { typeKey } from '../contract/type-key.ts';
 import { caseClashes, readName } from './handler-names.ts';
-import type { Declaration, LoadProblem } from './protocol.ts';
+import type { Declaration, LoadedCode, LoadProblem } from './protocol.ts';
 import { sameFile, scanFolder } from './scan.ts';
 
 export interface DiscoveredHandler extends Declaration {
@@ -14,6 +14,8 @@ export interface DiscoveredHandler extends Declaration {
   readonly schemaVersion: number;
   /** Absolute. */
   readonly file: string;
+  /** Absent where code is not kept. */
+  readonly code?: LoadedCode;
 }
 
 export interface HandlerProblem {
@@ -35,7 +37,7 @@ export interface Discovery {
 
 /** What loading a file told. */
 export type Probed =
-  | { readonly ok: true; readonly declaration: Declaration }
+  | { readonly ok: true; readonly declaration: Declaration; readonly code?: LoadedCode }
   | { readonly ok: false; readonly problem: LoadProblem };
 
 /** Loads files elsewhere; answers for every one of them, and never rejects. */
@@ -68,8 +70,10 @@ export async function discoverHandlers(options: DiscoveryOptions): Promise<Disco
   const handlers: DiscoveredHandler[] = [];
   for (const { path, file, type, schemaVersion } of apart) {
     const result = probed.get(file);
-    if (result?.ok) handlers.push({ type, schemaVersion, file, ...result.declaration });
-    else {
+    if (result?.ok) {
+      const { code, declaration } = result;
+      handlers.push({ type, schemaVersion, file, ...declaration, ...(code && { code }) });
+    } else {
       const problem = result?.problem ?? NOT_PROBED;
       problems.push({
         severity: 'error',

@@ -33,6 +33,24 @@ export class RetryableError extends Error {
   }
 }
 
+/**
+ * This host cannot do it now, whatever the task: a dead card, no memory, a program that is missing. Like
+ * `RetryableError`; besides, a worker whose handlers fail so again and again leaves the type alone for a while.
+ */
+export class HostError extends RetryableError {
+  constructor(
+    message: string,
+    options: Omit<HandlerErrorOptions, 'code'> & {
+      /** Default `HOST_UNHEALTHY`. */
+      readonly code?: `HOST_${string}`;
+      readonly retryAfterMs?: number;
+    } = {},
+  ) {
+    super(message, { ...options, code: options.code ?? 'HOST_UNHEALTHY' });
+    this.name = 'HostError';
+  }
+}
+
 /** It is not known whether the effect took place. Nobody repeats it; an operator looks and resolves it. */
 export class UnknownOutcomeError extends Error {
   readonly code: string;

@@ -124,7 +124,14 @@ function detailsOf(thrown: unknown): Record<string, unknown> | undefined {
 }
 
 /** Names that say nothing beyond the code. */
-const ORDINARY = new Set(['', 'Error', 'RetryableError', 'UnknownOutcomeError', 'StopError']);
+const ORDINARY = new Set([
+  '',
+  'Error',
+  'HostError',
+  'RetryableError',
+  'UnknownOutcomeError',
+  'StopError',
+]);
 
 function boundedDetails(given: unknown): Record<string, unknown> {
   const made = toJson(given);

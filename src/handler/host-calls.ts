@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { TaskFailure } from '../contract/errors.ts';
+import { largeResult, unwritableResult } from '../contract/result-bound.ts';
 import { hostDefaults } from '../core/defaults.ts';
 import { type RunningCall, startCall } from './call.ts';
 import type { Channel } from './channel.ts';
@@ -12,6 +14,7 @@ import {
   type CallOutcome,
   encodeFrame,
   type FromHost,
+  type KeptCode,
   type ToHost,
 } from './protocol.ts';
 
@@ -26,13 +29,13 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
   const owner = new AsyncLocalStorage<Call>();
 
   channel.onFrame((frame) => {
-    if (frame.t === 'load') void load(frame.file);
+    if (frame.t === 'load') void load(frame.file, frame.kept);
     else if (frame.t === 'run') run(frame.n, frame.job);
     else current?.heard(frame);
   });
 
-  async function load(file: string): Promise<void> {
-    const loaded = await loadHandler(file);
+  async function load(file: string, kept: KeptCode | undefined): Promise<void> {
+    const loaded = await loadHandler(file, kept);
     if (!loaded.ok) return channel.send({ t: 'not-loaded', file, problem: loaded.problem });
     handler = loaded.handler;
     channel.send({ t: 'loaded', file, declaration: loaded.handler.declaration });
@@ -135,20 +138,17 @@ class Call implements ContextDoor {
   }
 
   #end(outcome: CallOutcome): void {
-    let why: string;
+    let error: TaskFailure;
     try {
       const frame = encodeFrame(this.#endFrame(outcome));
       if (frame.length <= hostDefaults.resultBytes) {
         this.#channel.write(frame);
         return;
       }
-      why = `The result has ${frame.length} bytes as JSON; at most ${hostDefaults.resultBytes} can be handed over.`;
-    } catch (error) {
-      // Beyond what one string can hold.
-      why = `The result cannot be written as JSON: ${errorText(error)}.`;
+      error = largeResult(frame.length, hostDefaults.resultBytes);
+    } catch (cause) {
+      error = unwritableResult(cause);
     }
-    const message = `${why} Put it into a file and return where it is.`;
-    const error = { code: 'RESULT_INVALID', message, retryable: false };
     this.#channel.send(this.#endFrame({ how: 'threw', error }));
   }
 

@@ -1,25 +1,42 @@
 import type { Channel } from './channel.ts';
 import { keepCompiled, loadHandler } from './load.ts';
+import { type ModuleGraph, recordModules } from './module-graph.ts';
+import type { LoadedCode } from './protocol.ts';
+import { keepCode } from './snapshot.ts';
 
 /**
  * Role `probe`. Woken by `load` frames, which may come all at once: modules that wait do not hold up the others.
  * Answers each with what the module declares or why it cannot be served. A file that hangs or ends the process
- * is found out by the agent's clock.
+ * is found out by the agent's clock. Where a folder is named for it, the code of each that loads is kept there.
  */
 export function serveProbes(channel: Channel): void {
+  let graph: ModuleGraph | undefined;
   channel.onFrame((frame) => {
-    if (frame.t === 'load') void probe(channel, frame.file, frame.alone ?? false);
+    if (frame.t !== 'load') return;
+    const { file, alone = false, keepIn } = frame;
+    if (keepIn !== undefined) graph ??= recordModules();
+    void probe(channel, file, alone, () => {
+      const modules = graph?.of(file);
+      return modules && keepIn !== undefined ? keepCode(modules, keepIn) : undefined;
+    });
   });
   // What a module leaves behind (a timer that throws) is no fault of the next one.
   process.on('uncaughtException', ignore);
   process.on('unhandledRejection', ignore);
 }
 
-async function probe(channel: Channel, file: string, alone: boolean): Promise<void> {
+async function probe(
+  channel: Channel,
+  file: string,
+  alone: boolean,
+  keep: () => LoadedCode | undefined,
+): Promise<void> {
   const loaded = await loadHandler(file);
   keepCompiled();
   if (loaded.ok) {
-    channel.send({ t: 'loaded', file, declaration: loaded.handler.declaration });
+    const { declaration } = loaded.handler;
+    const code = keep();
+    channel.send({ t: 'loaded', file, declaration, ...(code && { code }) });
     return;
   }
   const unplaced = loaded.unplaced !== undefined;

@@ -8,6 +8,7 @@ import { openChannel } from './channel.ts';
 import { serveCalls } from './host-calls.ts';
 import { serveProbes } from './host-probe.ts';
 import { resolveOwnPackage } from './own-package.ts';
+import { importAll, importsIn, wordsOf } from './preload.ts';
 import {
   CACHE_VARIABLE,
   NODE_CACHE_VARIABLE,
@@ -20,7 +21,9 @@ delete process.env[ROLE_VARIABLE];
 // Node has read it by now; what the handler starts has caches of its own.
 if (process.env[CACHE_VARIABLE]) delete process.env[NODE_CACHE_VARIABLE];
 delete process.env[CACHE_VARIABLE];
-if (process.getBuiltinModule('node:sea')?.isSea()) process.env[RUN_AS_NODE_VARIABLE] = '1';
+const inside = process.getBuiltinModule('node:sea')?.isSea() === true;
+const first = inside ? importsIn(wordsOf(process.env.NODE_OPTIONS)) : [];
+if (inside) process.env[RUN_AS_NODE_VARIABLE] = '1';
 
 // The agent always reads: a writer waits for it and loses nothing. Else a full pipe is an error (EAGAIN) for
 // whoever writes to the file descriptor itself.
@@ -28,13 +31,21 @@ for (const stream of [process.stdout, process.stderr]) {
   (stream as { _handle?: { setBlocking?(on: boolean): void } })._handle?.setBlocking?.(true);
 }
 
-if (role === 'host' || role === 'probe') resolveOwnPackage();
-if (role === 'host') {
+if (role === 'host' || role === 'probe') {
   const monotonicMs = performance.now.bind(performance);
-  serveCalls(openChannel(), monotonicMs);
-} else if (role === 'probe') {
-  serveProbes(openChannel());
+  resolveOwnPackage();
+  // One that fails ends the process, as it does in Node.
+  void importAll(first).then(() => serve(monotonicMs));
 } else {
   process.stderr.write('This program is started by interlock-worker and does nothing by itself.\n');
   process.exit(64);
+}
+
+function serve(monotonicMs: () => number): void {
+  if (role === 'host') serveCalls(openChannel(), monotonicMs);
+  else {
+    // Node's own frames of a require() that fails fill the usual ten, and the user's line would be cut off.
+    Error.stackTraceLimit = 40;
+    serveProbes(openChannel());
+  }
 }

@@ -4,6 +4,7 @@ export { defineHandler, type HandlerDefinition, type HandlerFunction } from './d
 export {
   EffectRefusedError,
   type HandlerErrorOptions,
+  HostError,
   RetryableError,
   type StopReason,
   UnknownOutcomeError,

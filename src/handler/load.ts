@@ -7,7 +7,8 @@ import { pathToFileURL } from 'node:url';
 import { type HandlerRead, readHandler } from './declaration.ts';
 import { errorText } from './failure.ts';
 import { placeOf } from './place.ts';
-import type { LoadProblem } from './protocol.ts';
+import type { KeptCode, LoadProblem } from './protocol.ts';
+import { loadKept } from './snapshot.ts';
 
 export type Loaded = HandlerRead & {
   /**
@@ -17,8 +18,18 @@ export type Loaded = HandlerRead & {
   readonly unplaced?: unknown;
 };
 
-/** Imports the file and reads its declaration. Never throws; pending as long as its top-level await is. */
-export async function loadHandler(file: string): Promise<Loaded> {
+/**
+ * Imports the file and reads its declaration. Never throws; pending as long as its top-level await is.
+ * @param kept its code as it was when it was found, which is loaded instead of what lies there now.
+ */
+export async function loadHandler(file: string, kept?: KeptCode): Promise<Loaded> {
+  if (kept) {
+    try {
+      loadKept(file, kept);
+    } catch (error) {
+      return { ok: false, problem: lost(error) };
+    }
+  }
   let exports: unknown;
   try {
     exports = await importFile(pathToFileURL(file).href);
@@ -28,6 +39,14 @@ export async function loadHandler(file: string): Promise<Loaded> {
     return { ok: false, problem: loadProblem(error, place), ...(unplaced && { unplaced: error }) };
   }
   return readHandler(exports);
+}
+
+function lost(error: unknown): LoadProblem {
+  return {
+    code: 'HANDLER_NOT_LOADED',
+    message: `Its code as it was when the worker read it cannot be read: ${errorText(error)}.`,
+    hint: 'Send the worker SIGHUP, so that it reads its handlers again.',
+  };
 }
 
 /** Node lets no CommonJS module require what another file is importing at this moment. */

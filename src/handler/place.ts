@@ -8,6 +8,9 @@ const LINE_CHARS = 2_000;
 const HERE = dirname(fileURLToPath(import.meta.url));
 const OURS: ReadonlySet<string> = new Set([HERE, join(HERE, 'chunks')]);
 
+/** What calls `import()` for us; see `load.ts`. */
+const IMPORTER = /[\\/]interlock-import\.cjs:\d+$/;
+
 const PARSED = /^((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/]).*:\d+)$/;
 const FRAME = /^ {4}at (?:.*?[ (])??((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/]).*:\d+):\d+\)?$/;
 
@@ -32,7 +35,7 @@ export function placeOf(error: unknown): string | undefined {
   for (const line of lines) {
     const frame = line.match(FRAME)?.[1];
     const found = frame === undefined ? undefined : path(frame);
-    if (found !== undefined && !OURS.has(dirname(found))) return found;
+    if (found !== undefined && !OURS.has(dirname(found)) && !IMPORTER.test(found)) return found;
   }
   return undefined;
 }

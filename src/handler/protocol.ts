@@ -56,8 +56,16 @@ export type CallOutcome =
 
 /** Agent → host. `n` counts the calls of a host: what is late for an earlier one is dropped. */
 export type ToHost =
-  /** `alone`: no other file is being loaded, so the process may end to say more about a failure. */
-  | { readonly t: 'load'; readonly file: string; readonly alone?: boolean }
+  | {
+      readonly t: 'load';
+      readonly file: string;
+      /** No other file is being loaded, so the process may end to say more about a failure. */
+      readonly alone?: boolean;
+      /** For a probe: the folder that what it has loaded is written to, for hosts. */
+      readonly keepIn?: string;
+      /** For a host: loads that instead of what lies on the disk by now. */
+      readonly kept?: KeptCode;
+    }
   | { readonly t: 'run'; readonly n: number; readonly job: CallJob }
   | { readonly t: 'stop'; readonly n: number; readonly reason: StopReason }
   | { readonly t: 'gate'; readonly n: number; readonly refused?: string }
@@ -66,7 +74,13 @@ export type ToHost =
 
 /** Host → agent. */
 export type FromHost =
-  | { readonly t: 'loaded'; readonly file: string; readonly declaration: Declaration }
+  | {
+      readonly t: 'loaded';
+      readonly file: string;
+      readonly declaration: Declaration;
+      /** From a probe that was told to keep code; absent where that cannot be told (Node before 22.15). */
+      readonly code?: LoadedCode;
+    }
   | {
       readonly t: 'not-loaded';
       readonly file: string;
@@ -87,6 +101,25 @@ export type FromHost =
     }
   /** Something broke outside of the call that it belongs to: take another host when this call is over. */
   | { readonly t: 'tainted'; readonly why: string };
+
+/** The code of a handler as a probe has loaded it: its own file and every module of the user's that came with it. */
+export interface LoadedCode {
+  /** SHA-256, hex: of the modules' text and how they lie to each other. The same code in another folder has the same. */
+  readonly hash: string;
+  /**
+   * SHA-256, hex: of all that a host would load, packages and places included. Where it is the same, a warm host of
+   * before is as good as a new one.
+   */
+  readonly id: string;
+  /** Why it was not written, as a sentence: then hosts load from the disk. */
+  readonly notKept?: string;
+}
+
+/** Where the code of a handler is kept; a file whose SHA-256 is another is not taken. */
+export interface KeptCode {
+  readonly file: string;
+  readonly id: string;
+}
 
 /** What a handler module says about itself. */
 export interface Declaration {

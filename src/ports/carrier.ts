@@ -10,6 +10,11 @@ import type { EffectGate, EffectSafety, TaskFailure } from '../contract/index.ts
  * number of times; the first reason wins. No listener is called after `ended` has settled.
  */
 export interface Carrier {
+  /**
+   * Handlers run inside this very program: they cannot be killed, and one that will not stop outlives its worker's drain.
+   * Absent: they have processes of their own.
+   */
+  readonly inProgram?: true;
   start(job: Job, listener: JobListener): RunningJob;
   /** Ends what is warm and idle; running jobs are not touched. Twice is fine. */
   close(): Promise<void>;
@@ -32,9 +37,24 @@ export interface Job {
   readonly traceparent?: string;
   /** File of the handler (carrier `process`); absent for `inline`, which looks it up by type and version. */
   readonly file?: string;
+  /** Which code of that file; absent: what lies there when a host loads it. */
+  readonly code?: HandlerCode;
+}
+
+/** Code of a handler that stays the same, whatever becomes of its file. */
+export interface HandlerCode {
+  /** Jobs of the same id may share a host. */
+  readonly id: string;
+  /** Where it is kept; absent: a host loads the file as it is then. */
+  readonly kept?: string;
 }
 
 export interface JobListener {
+  /**
+   * The job is about to be given to its handler, on this host; again where another host has to take it. What resolves
+   * when that is written down is waited for by carriers whose handlers can end this very program. Never rejects.
+   */
+  giving?(host?: string): Promise<void>;
   /** The handler gets its input (its host has taken the job): from here on "it began" is true. At most once. */
   begun(): void;
   /** `ctx.progress`. Latest wins: a slow reader may skip older ones. */
@@ -43,6 +63,8 @@ export interface JobListener {
   log(lines: readonly LogLine[]): void;
   /** `ctx.beginEffect()` of an effect gate. Answered by `openGate` or `refuseGate`. At most once. */
   effectRequested(): void;
+  /** Its processes were killed and do not go: it has not ended, whatever it said. */
+  stuck?(): void;
 }
 
 export interface ProgressUpdate {
@@ -71,6 +93,8 @@ export interface RunningJob {
   readonly ended: Promise<JobEnd>;
   /** Process id of the host, for people; `undefined` for inline or before the host is up. */
   readonly pid?: number;
+  /** The host, by what is found in the environment of its processes (see `OldHosts`); `undefined` like `pid`. */
+  readonly host?: string;
 }
 
 /** How a handler call ended: what it said itself, or how it was seen to go. */

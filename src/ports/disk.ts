@@ -16,6 +16,12 @@ export interface Disk {
    * **not** a power cut, and may then be there in part. For what is only a hint.
    */
   appendFile(file: string, data: string | Uint8Array): Promise<void>;
+  /**
+   * Writes over a file that is there, in its place: durable, and without a free byte where the new content is not
+   * longer (by blocks) than the old. A crash in between may leave a mixture: only for what a checksum covers and can be
+   * done without. Rejects with ENOENT where there is none.
+   */
+  writeOver(file: string, data: string | Uint8Array): Promise<void>;
   /** Makes the names in this folder durable: files made, renamed and removed before the call. */
   syncFolder(folder: string): Promise<void>;
   /**
@@ -23,16 +29,25 @@ export interface Disk {
    * and EFTYPE for what else is no regular file (a pipe would never end). Writes refuse them too.
    */
   readFile(file: string): Promise<Uint8Array>;
+  /** A part of the content, shorter where the file ends before. Refuses what `readFile` refuses. */
+  readPart(file: string, offset: number, bytes: number): Promise<Uint8Array>;
   /** Names (not paths) in a folder, sorted; an absent folder is empty. */
   list(folder: string): Promise<string[]>;
-  /** Size in bytes and time of the last change (wall ms); `undefined` where there is none. */
-  stat(file: string): Promise<{ bytes: number; modifiedMs: number } | undefined>;
+  /**
+   * Size in bytes, time of the last change (wall ms), and the bytes of its blocks: fewer than its size for a file with
+   * holes, and on file systems that pack, or do not tell; `undefined` where there is none.
+   */
+  stat(
+    file: string,
+  ): Promise<{ bytes: number; modifiedMs: number; allocatedBytes: number } | undefined>;
   /** Removes the file; absent is fine. Needs no free byte. Durable: only after `syncFolder`. */
   remove(file: string): Promise<void>;
   /** What lies there; a symbolic link is one, unless it is followed. `undefined` where there is nothing. */
   look(path: string, options?: { readonly follow?: boolean }): Promise<Sight | undefined>;
   /** Takes all rights from other users: a file becomes 0600, a folder 0700. A link is refused unless it is followed. */
   restrict(path: string, options?: { readonly follow?: boolean }): Promise<void>;
+  /** What this user can still write where the folder lies; `undefined` where the system does not tell. Knows no quota. */
+  freeBytes(folder: string): Promise<number | undefined>;
   /** Renames within one file system. Durable: only after `syncFolder` of both folders. */
   rename(from: string, to: string): Promise<void>;
 }

@@ -1,4 +1,13 @@
-import type { EventKind, HandlerInfo, KeyKind, TaskStatus } from '../contract/index.ts';
+import type {
+  EventKind,
+  HandlerInfo,
+  KeptHandler,
+  KeyKind,
+  KeyLimits,
+  PausedType,
+  StuckHandler,
+  TaskStatus,
+} from '../contract/index.ts';
 import type { AttemptState, TaskState } from '../core/task.ts';
 
 /** What goes into a store and comes out of it. */
@@ -26,7 +35,7 @@ export interface TaskFacts {
 }
 
 export interface NewTaskFacts {
-  /** `claimRank`: smaller is sooner, never changes. */
+  /** `claimRank`: smaller is sooner. Stays, unless the clock was set back. */
   readonly rank: number;
   readonly inputJson: string;
   /** With an idempotency key. */
@@ -109,6 +118,15 @@ export interface Spot {
   readonly schemaVersion: number;
 }
 
+/** In the order of being queued. */
+export interface QueuePlace {
+  readonly queuedAtMs: number;
+  readonly ref: number;
+}
+
+/** What is remembered for a time: a worker's last sign of life, sessions, claims, actions of people. */
+export type Stamped = 'workers' | 'sessions' | 'claims' | 'actions';
+
 export interface QueueGroup extends Omit<Spot, 'project'> {
   readonly queued: number;
   readonly running: number;
@@ -152,6 +170,9 @@ export interface WorkerPresence {
       }
     | undefined;
   readonly notClaiming?: string | undefined;
+  readonly pausedTypes?: readonly PausedType[] | undefined;
+  readonly keptHandlers?: readonly KeptHandler[] | undefined;
+  readonly stuck?: readonly StuckHandler[] | undefined;
   readonly handlersHash?: string | undefined;
   /** Its wall clock against ours. */
   readonly clockOffsetMs?: number | undefined;
@@ -167,6 +188,20 @@ export interface KeyRow {
   /** SHA-256 of the key, hex. */
   readonly hash: string;
   readonly createdAtMs: number;
+  /** From then on it is no key any more. */
+  readonly expiresAtMs?: number | undefined;
+  readonly revokedAtMs?: number | undefined;
+  /** Behind the truth by up to a minute: not written for each request. */
+  readonly lastUsedAtMs?: number | undefined;
+  readonly limits?: KeyLimits | undefined;
+}
+
+/** Keys of a project, newest first. */
+export interface KeyQuery {
+  readonly project: string;
+  /** Bound on the id, which grows with the time of creation; excluded. */
+  readonly belowId?: string | undefined;
+  readonly limit: number;
 }
 
 /** What others should look at again. Hints, never truth. */
@@ -186,6 +221,8 @@ export type Note =
       readonly attemptId: string;
     }
   | { readonly kind: 'drain'; readonly project: string; readonly workerId: string }
+  /** A key was revoked: whoever listens with it is cut. */
+  | { readonly kind: 'key'; readonly project: string; readonly keyId: string }
   /** What is known of a worker has changed. */
   | { readonly kind: 'worker'; readonly project: string; readonly workerId: string }
   /** The current session of a worker is now this one. */

@@ -1,15 +1,18 @@
-import type { HandlerInfo } from '../contract/index.ts';
+import type { HandlerInfo, KeyKind } from '../contract/index.ts';
 import type { AttemptState, NewEvent, TaskState } from '../core/task.ts';
 import type {
   AttemptRow,
   ClaimName,
   ClaimQuery,
+  KeyQuery,
   KeyRow,
   NewTaskFacts,
   Note,
   Payload,
   QueueGroup,
+  QueuePlace,
   Spot,
+  Stamped,
   StoredAction,
   StoredEvent,
   StoredLogLine,
@@ -47,6 +50,8 @@ export interface Store extends Reads {
   subscribe(listener: (notes: readonly Note[]) => void): () => void;
   /** Since it was opened. */
   readonly stats: StoreStats;
+  /** Its files were taken away: everything is refused as `UNAVAILABLE` until it is opened anew. */
+  readonly lost?: boolean;
   /** Waits for what was begun, refuses what comes after. Twice is fine. */
   close(): Promise<void>;
 }
@@ -56,6 +61,8 @@ export interface StoreStats {
   readonly commits: number;
   /** Works that were carried out, however they ended. */
   readonly commands: number;
+  /** Times that the store could keep nothing (a full disk): what was asked then was refused as `UNAVAILABLE`. */
+  readonly failures: number;
 }
 
 export interface Reads {
@@ -103,7 +110,13 @@ export interface Reads {
 
   keyByHash(hash: string): Promise<KeyRow | undefined>;
   keyById(id: string): Promise<KeyRow | undefined>;
+  keys(query: KeyQuery): Promise<readonly KeyRow[]>;
+  /** Of all projects, whatever has become of them. */
   countKeys(): Promise<number>;
+  /** Of a project and kind, neither revoked nor expired at that time. */
+  countUsableKeys(project: string, kind: KeyKind, atMs: number): Promise<number>;
+  /** Of all projects. It only grows, so that a change tells that some were revoked, also by another process. */
+  countRevokedKeys(): Promise<number>;
 
   /** When the next row becomes due or available by itself. */
   nextTimeMs(): Promise<number | undefined>;
@@ -118,6 +131,8 @@ export interface Transaction extends Reads {
   saveTask(row: TaskRow, task: TaskState, facts: TaskFacts): Promise<TaskRow>;
   /** Only when it is due has changed (a renewal). */
   saveDue(row: TaskRow, dueAtMs: number | undefined): Promise<void>;
+  /** A task that was created ahead of the clock would stand behind all that came after it. */
+  saveRank(row: TaskRow, rank: number): Promise<void>;
   insertAttempt(row: TaskRow, attempt: AttemptState): Promise<AttemptRow>;
   saveAttempt(row: AttemptRow, attempt: AttemptState): Promise<AttemptRow>;
   /** The first gets number `firstSeq`, the next one more. */
@@ -144,6 +159,12 @@ export interface Transaction extends Reads {
     limit: number,
   ): Promise<readonly { readonly row: TaskRow; readonly attempt: AttemptRow }[]>;
 
+  /**
+   * Queued tasks behind this place of the queue that were queued, or created, ahead of the clock, in the order of
+   * `queuedAtMs` and `ref`; not those that only wait for their `notBeforeAt`.
+   */
+  queuedAhead(after: QueuePlace, limit: number): Promise<readonly TaskRow[]>;
+
   saveWorker(worker: WorkerRow): Promise<void>;
   saveHandlers(project: string, workerId: string, handlers: readonly HandlerInfo[]): Promise<void>;
   /** A sign of life of the current session, written only if the last one is older than `gapMs`. */
@@ -156,7 +177,24 @@ export interface Transaction extends Reads {
   ): Promise<void>;
 
   insertKey(key: KeyRow): Promise<void>;
+  /** Stamps it with `nowMs`; one that was revoked before keeps its stamp. */
+  revokeKey(id: string): Promise<void>;
+  /** When keys were used last, by id; an older time than the one that is kept changes nothing. */
+  stampKeys(usedAtMs: ReadonlyMap<string, number>): Promise<void>;
   /** Sessions, claims, actions and silent workers from before this; at most `limit` of each. */
   forget(beforeMs: number, limit: number): Promise<number>;
+  /**
+   * Rows that are stamped ahead of the clock are stamped with `nowMs`, the newest first; at most `limit` are looked at.
+   * @param before ref of a row; @returns how many were changed, how far ahead they were, where to go on if it is not done.
+   */
+  stampAsOfNow(
+    what: Stamped,
+    before: number,
+    limit: number,
+  ): Promise<{
+    readonly changed: number;
+    readonly aheadMs: number;
+    readonly next?: number | undefined;
+  }>;
   announce(note: Note): void;
 }

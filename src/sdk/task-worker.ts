@@ -1,29 +1,47 @@
-import { homedir, hostname } from 'node:os';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
 import { createInlineCarrier, type InlineCarrier } from '../carriers/inline.ts';
 import { TaskError } from '../contract/errors.ts';
-import { typeName, workerId as workerIdSchema } from '../contract/names.ts';
-import { VERSION } from '../contract/version.ts';
+import {
+  poolName,
+  schemaVersion as schemaVersionSchema,
+  typeName,
+  workerId as workerIdSchema,
+} from '../contract/names.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { HandlerDefinition, HandlerFunction } from '../handler/define.ts';
 import type { Log } from '../ports/log.ts';
 import { systemClock } from '../system/clock.ts';
-import { systemDisk } from '../system/disk.ts';
-import { systemFolderLock } from '../system/folder-lock.ts';
 import { systemLog } from '../system/log.ts';
-import { systemProcessInfo } from '../system/process-info.ts';
 import { systemRandom } from '../system/random.ts';
-import { stateFolder } from '../system/state-folder.ts';
-import { InterlockTransport } from '../transports/interlock.ts';
-import { constantKey, type KeySource } from '../wire/key.ts';
-import { type ProxySettings, proxyFromEnvironment } from '../wire/proxy.ts';
-import { openSpool } from '../worker/spool.ts';
-import { type ServedHandler, Worker, type WorkerEnd, type WorkerStatus } from '../worker/worker.ts';
+import { homeFolder, stateFolder } from '../system/state-folder.ts';
+import type { KeySource } from '../wire/key.ts';
+import { type ProxySettings, proxyChooser, proxyFromEnvironment } from '../wire/proxy.ts';
+import type { ServedHandler, WorkerStatus } from '../worker/worker.ts';
+import { Agent } from './agent.ts';
+import type { WorkerEnd } from './agent-words.ts';
+import { Inside } from './inside.ts';
+import {
+  checkDoor,
+  checkOptions,
+  judgedElsewhere,
+  mustBeFlag,
+  mustBeLog,
+  mustBeProxy,
+  mustBeText,
+  mustBeWhole,
+  type OptionChecks,
+} from './options.ts';
+import { quietLog } from './quiet-log.ts';
+import { presentKey } from './worker-key.ts';
 
 export interface TaskWorkerOptions {
   /** `https://tasks.example.com` or `http://127.0.0.1:7420`. */
   readonly serviceUrl: string;
-  /** A key of the kind `task-worker`, or where it comes from. */
+  /**
+   * A key of the kind `task-worker`, or where it comes from. The agent works with the last one it was told; the source is
+   * asked again when that is refused.
+   */
   readonly key: string | KeySource;
   /** Its own in the project [the host's name]. */
   readonly workerId?: string;
@@ -52,35 +70,47 @@ export interface TaskWorkerOptions {
 export type HandleOptions = Omit<HandlerDefinition, 'run'>;
 
 /**
- * A worker inside your program: handlers run in this process. It claims, renews leases, keeps finished results on disk
- * until they are answered, and drains. Handlers share the event loop with it: code that blocks for longer than a third
- * of the lease keeps it from renewing; run such code with `interlock-worker`, whose handlers have processes of their own.
+ * A worker inside your program: handlers run in this thread, where your program is. What claims, renews leases, keeps
+ * finished results on disk until they are answered, and drains, has a thread of its own (the agent), so that code which
+ * holds this one for long (a long loop, a synchronous call) loses no lease.
+ *
+ * What such code still holds up, since it needs this thread: other handlers and the rest of your program; that a handler
+ * hears of its stop (`ctx.signal`: a cancel, a timeout, a drain), `ctx.beginEffect()`, and a handler's result. What it
+ * says by `ctx.progress` and `ctx.log` goes out at once. A handler that does not stop cannot be killed and keeps its slot:
+ * run what may hang with `interlock-worker`, whose handlers have processes of their own.
+ *
+ * From `start()` until it has ended the worker keeps the process alive. After `process.exit()` or a crash the next start
+ * with the same spool sends what was finished and tells what was running.
  */
 export class TaskWorker {
   readonly #options: TaskWorkerOptions;
   readonly #workerId: string;
+  readonly #key: KeySource;
   readonly #clock = systemClock();
   readonly #log: Log;
   readonly #carrier: InlineCarrier;
   readonly #registered: Promise<ServedHandler>[] = [];
-  #worker: Worker | undefined;
+  readonly #inside = new Inside();
+  #agent: Agent | undefined;
+  #running = false;
   #starting: Promise<void> | undefined;
+  #drainedBefore = false;
 
   /** Throws a `TaskError` where an option cannot be used. */
   constructor(options: TaskWorkerOptions) {
+    checkOptions('TaskWorker', options, workerChecks);
     this.#options = options;
+    this.#key = checkDoor(options).key;
+    if (options.proxy) proxyChooser(options.proxy);
     this.#workerId = checked('workerId', workerIdSchema, options.workerId ?? hostname());
-    whole('maxConcurrent', options.maxConcurrent, 1);
-    whole('drainTimeoutMs', options.drainTimeoutMs, 0);
-    whole('stopGraceMs', options.stopGraceMs, 0);
-    whole('pollMaxMs', options.pollMaxMs, 1);
-    this.#log = options.log ?? systemLog({ level: 'warn' });
+    for (const pool of options.pools ?? []) checked('pools', poolName, pool);
+    this.#log = quietLog(options.log ?? systemLog({ level: 'warn' }));
     this.#carrier = createInlineCarrier({ clock: this.#clock, log: this.#log });
   }
 
   /**
    * Serves this type and version. @param options how safe it is to run again (default `non-idempotent`), schemas, timeout.
-   * A wrong declaration makes `start` reject.
+   * Throws `INVALID_OPTION` for an option that it does not know; what else is wrong in a declaration makes `start` reject.
    */
   handle<Input = unknown, Result = unknown>(
     type: string,
@@ -88,14 +118,18 @@ export class TaskWorker {
     run: HandlerFunction<Input, Result>,
     options: HandleOptions = {},
   ): this {
+    checkOptions('handle()', options, handleChecks);
     if (this.#starting)
       throw new TaskError('ALREADY_STARTED', 'A handler was added after start().', {
         hint: 'Call handle() for all of them first.',
       });
     checked('type', typeName, type);
-    whole('schemaVersion', schemaVersion, 1);
+    checked('schemaVersion', schemaVersionSchema, schemaVersion);
     const registered = this.#carrier
-      .handle(type, schemaVersion, { ...options, run } as HandlerDefinition<Input, Result>)
+      .handle(type, schemaVersion, { ...options, run: this.#inside.seen(run) } as HandlerDefinition<
+        Input,
+        Result
+      >)
       .then(
         (declared): ServedHandler => ({
           type,
@@ -106,6 +140,14 @@ export class TaskWorker {
           ...(declared.inputSchema === undefined ? {} : { inputSchema: declared.inputSchema }),
           ...(declared.outputSchema === undefined ? {} : { outputSchema: declared.outputSchema }),
         }),
+        (error: unknown) => {
+          if (!(error instanceof TaskError) || error.code !== 'HANDLER_BAD_DECLARATION')
+            throw error;
+          throw new TaskError(error.code, error.message, {
+            hint: `Correct the options of handle('${type}', ${schemaVersion}, …) and start again.`,
+            cause: error,
+          });
+        },
       );
     // Told by start(); until then nobody listens.
     registered.catch(() => {});
@@ -115,27 +157,50 @@ export class TaskWorker {
 
   /**
    * Takes the spool, says hello and begins to claim. An outage does not fail it. Rejects with `SPOOL_LOCKED` (another
-   * process has this worker id's spool), `SPOOL_UNWRITABLE`, `UNAUTHENTICATED` where the key is refused. Twice is once.
+   * process has this worker id's spool), `SPOOL_UNWRITABLE`, `UNAUTHENTICATED` where the key is refused, `AGENT_NOT_STARTED`
+   * or `AGENT_DIED` where its thread does not run, `WORKER_ENDED` after a `drain()` that came first. Twice is once.
    */
   start(): Promise<void> {
+    if (this.#drainedBefore)
+      return Promise.reject(
+        new TaskError('WORKER_ENDED', 'drain() was called before start(): this worker has ended.', {
+          hint: 'Make a new TaskWorker to take tasks.',
+        }),
+      );
     this.#starting ??= this.#start();
     return this.#starting;
   }
 
-  /** Claims no more, finishes what runs (until `drainTimeoutMs`), delivers what is owed. Twice is once. */
+  /**
+   * Claims no more, finishes what runs (until `drainTimeoutMs`), delivers what is owed. Twice is once; before `start()`
+   * nothing is ever started. `forced`: handlers would not go. They cannot be killed: until the last of them has ended the
+   * spool stays taken and their leases are renewed, and what they say is delivered, as long as the process lives.
+   *
+   * Inside a handler of this worker it begins the drain and resolves at once with `draining`: the end waits for that
+   * handler, so the handler must not wait for the end (nor for `ended`).
+   */
   async drain(): Promise<WorkerEnd> {
-    await this.#starting?.catch(() => {});
-    return this.#worker?.drain() ?? { why: 'drained', unsent: 0, stopped: 0 };
+    if (this.#inside.now) {
+      void this.#agent?.drain();
+      return { why: 'draining', unsent: this.#agent?.status()?.unanswered ?? 0, stopped: 0 };
+    }
+    if (!this.#starting) this.#drainedBefore = true;
+    // At once where it runs: code that calls this and goes on to hold the thread must not hold the drain.
+    if (!this.#running) await this.#starting?.catch(() => {});
+    return this.#agent?.drain() ?? { why: 'drained', unsent: 0, stopped: 0 };
   }
 
   /** Resolves when the worker has ended, whoever ended it; `undefined` before `start`. Never rejects. */
   get ended(): Promise<WorkerEnd> | undefined {
-    return this.#worker?.ended;
+    return this.#agent?.ended;
   }
 
-  /** `undefined` before `start`. */
+  /**
+   * `undefined` before `start`. Asked of the agent at this moment, which takes well below a millisecond; a machine that is
+   * so busy that it does not answer within 100 ms gives the last one that was asked for.
+   */
   status(): WorkerStatus | undefined {
-    return this.#worker?.status();
+    return this.#agent?.status();
   }
 
   async #start(): Promise<void> {
@@ -146,80 +211,40 @@ export class TaskWorker {
       throw new TaskError('NO_HANDLERS', 'The worker has no handler, so it could claim nothing.', {
         hint: "Call handle('demo/hello', 1, …) before start().",
       });
-    const key =
-      typeof this.#options.key === 'string' ? constantKey(this.#options.key) : this.#options.key;
-    const transport = new InterlockTransport({
-      serviceUrl,
-      key,
-      clock: this.#clock,
-      insecureHttp,
-      caFile,
-      proxy,
-    });
-    const random = systemRandom();
-    const sessionId = `ses_${Buffer.from(random.bytes(16)).toString('hex')}`;
-    let worker: Worker | undefined;
-    const opened = await openSpool({
-      disk: systemDisk(),
-      clock: this.#clock,
-      log: this.#log,
-      lock: systemFolderLock(),
-      processInfo: await systemProcessInfo(),
-      folder: this.#options.spool ?? defaultSpool(this.#workerId),
-      workerId: this.#workerId,
-      sessionId,
-      serviceUrl,
-      onTrouble: (why) => worker?.spoolTrouble(why),
-      onLost: (why) => worker?.spoolLost(why),
-    });
-    if (!opened.ok) {
-      await transport.close();
-      throw opened.error;
-    }
+    const key = this.#key;
     const { maxConcurrent, pools, drainTimeoutMs, stopGraceMs, pollMaxMs } = this.#options;
-    worker = new Worker(
+    this.#agent = new Agent(
       {
-        clock: this.#clock,
-        random,
-        log: this.#log,
-        transport,
-        carrier: this.#carrier,
-        spool: opened.spool,
-      },
-      {
+        serviceUrl,
+        key: presentKey(key),
+        insecureHttp,
+        caFile,
+        proxy,
+        spool: resolve(this.#options.spool ?? defaultSpool(this.#workerId)),
         workerId: this.#workerId,
-        sessionId,
+        sessionId: `ses_${Buffer.from(systemRandom().bytes(16)).toString('hex')}`,
         pools: pools ?? ['default'],
         maxConcurrent: maxConcurrent ?? 1,
         handlers,
         drainTimeoutMs: drainTimeoutMs ?? workerDefaults.drainTimeoutMs,
         stopGraceMs: stopGraceMs ?? workerDefaults.stopGraceMs,
         pollMaxMs: pollMaxMs ?? workerDefaults.pollMaxMs,
-        versions: {
-          sdk: VERSION,
-          node: process.versions.node,
-          platform: `${process.platform}-${process.arch}`,
-        },
+        logged: this.#options.log !== undefined,
       },
+      { clock: this.#clock, log: this.#log, carrier: this.#carrier, key },
     );
-    this.#worker = worker;
-    await worker.start();
-    const early = await Promise.race([worker.ended, undefined]);
-    if (early?.why === 'key-refused') {
-      throw new TaskError(
-        'UNAUTHENTICATED',
-        `The control plane at ${serviceUrl} refused the key: ${early.detail}`,
-        {
-          hint: 'Use a key of the kind task-worker: `interlock keys new "my worker" --kind task-worker`.',
-        },
-      );
-    }
+    await this.#agent.started;
+    this.#running = true;
   }
 }
 
 function defaultSpool(workerId: string): string {
   // The SDK is the composition root of the user's program: the environment is read here and nowhere below.
-  const folder = stateFolder({ platform: process.platform, env: process.env, home: homedir() });
+  const folder = stateFolder({
+    platform: process.platform,
+    env: process.env,
+    home: homeFolder(process.env),
+  });
   if (folder === undefined)
     throw new TaskError(
       'NO_STATE_FOLDER',
@@ -246,10 +271,28 @@ function checked<T>(
   );
 }
 
-function whole(name: string, value: number | undefined, min: number): void {
-  if (value === undefined || (Number.isInteger(value) && value >= min)) return;
-  throw new TaskError(
-    'INVALID_OPTION',
-    `${name} is ${String(value)}; it must be a whole number from ${min}.`,
-  );
-}
+const workerChecks: OptionChecks<TaskWorkerOptions> = {
+  serviceUrl: judgedElsewhere,
+  key: judgedElsewhere,
+  workerId: judgedElsewhere,
+  maxConcurrent: mustBeWhole(1),
+  pools: (value) => (Array.isArray(value) && value.length > 0 ? undefined : 'a list of pools'),
+  spool: mustBeText,
+  drainTimeoutMs: mustBeWhole(0),
+  stopGraceMs: mustBeWhole(0),
+  pollMaxMs: mustBeWhole(1),
+  insecureHttp: mustBeFlag,
+  caFile: mustBeText,
+  proxy: mustBeProxy,
+  log: mustBeLog,
+};
+
+const handleChecks: OptionChecks<HandlerDefinition> = {
+  effectSafety: judgedElsewhere,
+  effectGate: judgedElsewhere,
+  timeoutMs: judgedElsewhere,
+  input: judgedElsewhere,
+  output: judgedElsewhere,
+  // Of a definition that is given whole: what runs is the argument before it.
+  run: judgedElsewhere,
+};

@@ -42,6 +42,7 @@ export class CommandQueue<Tx> {
   #idle: (() => void)[] = [];
   #commits = 0;
   #commands = 0;
+  #failures = 0;
 
   /** @param defer starts a group. Default: after the present turn of the event loop, with all requests that it read. */
   constructor(group: GroupCommit<Tx>, defer: (run: () => void) => void = setImmediate) {
@@ -50,7 +51,7 @@ export class CommandQueue<Tx> {
   }
 
   get stats(): StoreStats {
-    return { commits: this.#commits, commands: this.#commands };
+    return { commits: this.#commits, commands: this.#commands, failures: this.#failures };
   }
 
   run<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -115,6 +116,7 @@ export class CommandQueue<Tx> {
       return { outcomes, notes };
     } catch (cause) {
       // The whole group is undone: nobody may believe anything of it.
+      this.#failures++;
       const error = unavailable(cause);
       try {
         this.#group.rollback();
@@ -130,6 +132,7 @@ export class CommandQueue<Tx> {
 const GROUP_MAX = 512;
 
 function unavailable(cause: unknown): TaskError {
+  if (cause instanceof TaskError && cause.code === 'UNAVAILABLE') return cause;
   const why = cause instanceof Error ? cause.message : String(cause);
   return new TaskError('UNAVAILABLE', `The store could not make the change durable: ${why}.`, {
     retryable: true,

@@ -1,6 +1,8 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { TaskError } from '../contract/errors.ts';
+import { OWNER } from './folder-owner.ts';
+import { backInPlace, RESCUED } from './sqlite/kept-files.ts';
 
 /** What is looked at before a data folder is used: nothing of others is taken over, and no loss passes as a new start. */
 
@@ -9,8 +11,13 @@ export const SECRET = 'secret';
 
 /** Our files, SQLite's beside them, and what a file system puts at its root. */
 const OURS =
-  /^(?:(?:control-plane\.db|lock)(?:-wal|-shm|-journal)?|owner\.json|secret(?:\.[0-9a-f]+)?|lost\+found)$/;
+  /^(?:(?:control-plane\.db|lock)(?:-wal|-shm|-journal)?|control-plane\.db\.rescued|owner\.json|secret(?:\.[0-9a-f]+)?|lost\+found)$/;
 const NAMED_MAX = 3;
+
+/** Whether a control plane has kept something there, also where most of it is gone by now. */
+export function isUsed(folder: string): boolean {
+  return [DATABASE, SECRET].some((name) => sizeOf(join(folder, name)) > 0);
+}
 
 /** Refuses a folder with things of others in it and no database of ours: a mistyped `--data /tmp`. */
 export function refuseForeign(folder: string): void {
@@ -32,12 +39,20 @@ export function refuseForeign(folder: string): void {
 /**
  * Refuses a database that is gone or shorter than it says it is. Reads 100 bytes; only for who owns the folder,
  * since the file of a running control plane grows while it is looked at.
+ *
+ * @param leftLog the last owner was killed: SQLite removes the log only when it is closed in order, so there must be one.
  */
-export function refuseLost(folder: string): void {
+export function refuseLost(folder: string, leftLog = false): void {
   const file = join(folder, DATABASE);
   const logBytes = sizeOf(`${file}-wal`);
   const { bytes, promised } = measure(file);
   if (bytes === 0) {
+    if (sizeOf(`${file}${RESCUED}`) > 0)
+      throw new TaskError(
+        'DATA_UNUSABLE',
+        `The database ${file} was removed while a control plane used it, which saved what it held in ${file}${RESCUED}.`,
+        { hint: `To go on with it, ${backInPlace(file)}, and start again.` },
+      );
     // The secret is made after the tables: a first start that broke off has none.
     if (sizeOf(join(folder, SECRET)) === 0) return;
     throw damaged(
@@ -46,11 +61,18 @@ export function refuseLost(folder: string): void {
       `To begin anew with no tasks and no keys, remove ${join(folder, SECRET)} too.`,
     );
   }
+  if (leftLog && statSync(`${file}-wal`, { throwIfNoEntry: false }) === undefined)
+    throw damaged(
+      file,
+      'is there without its -wal file, although the last control plane was killed and left one: what it acknowledged last may be gone',
+      `To go on with what is in ${file} all the same, remove ${join(folder, OWNER)}.`,
+    );
   // After a crash, pages at the end may still stand in the log.
   if (bytes + logBytes < promised)
     throw damaged(file, `was cut short: it has ${bytes} of ${promised} bytes`);
 }
 
+/** @param anew how to go on without what is missing. Default: in another folder. */
 export function damaged(file: string, how: string, anew?: string): TaskError {
   return new TaskError('DATA_UNUSABLE', `The database ${file} ${how}.`, {
     hint: `Put it back from a backup, with its -wal file if there is one. ${anew ?? 'To begin anew with no tasks and no keys, name another folder with --data.'}`,

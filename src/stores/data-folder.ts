@@ -14,7 +14,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { Store } from '../ports/store.ts';
 import { DATABASE, refuseForeign, refuseLost, SECRET } from './data-check.ts';
-import { ownedError, takeFolder } from './folder-owner.ts';
+import { type FolderOwner, ownedError, takeFolder } from './folder-owner.ts';
+import type { StoreLoss } from './sqlite/kept-files.ts';
 import { openSqliteStore } from './sqlite.ts';
 
 /** A control plane's folder: the database, the secret that signs lease tokens, and the lock. */
@@ -23,6 +24,8 @@ export interface DataFolder {
   readonly store: Store;
   /** 32 bytes, made with the folder. */
   readonly secret: Uint8Array;
+  /** The files of the store were taken away while it was open. */
+  readonly loss: StoreLoss | undefined;
   /** Closes the store and gives the folder back. Twice is fine. */
   close(): Promise<void>;
 }
@@ -36,7 +39,13 @@ export interface DataFolder {
  */
 export function openDataFolder(
   dir: string,
-  options: { readonly clock: Clock; readonly random: Random; readonly as: 'owner' | 'visitor' },
+  options: {
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly as: 'owner' | 'visitor';
+    /** See `SqliteOptions`. */
+    readonly onLoss?: (loss: StoreLoss) => void;
+  },
 ): DataFolder {
   const folder = resolve(dir);
   return usable(folder, () => {
@@ -44,24 +53,52 @@ export function openDataFolder(
     refuseForeign(folder);
     const owner = takeFolder(folder, options.as === 'owner' ? VISIT_MS : 0);
     if (!owner && options.as === 'owner') throw ownedError(folder);
+    let opened = false;
     try {
       const file = join(folder, DATABASE);
-      if (owner) refuseLost(folder);
+      if (owner) refuseLost(folder, owner.leftLog);
       // SQLite gives its further files the rights of this one.
       closeSync(openSync(file, 'a', 0o600));
       // Tables under a running control plane are its own to change.
-      const store = openSqliteStore({ ...options, file, migrates: owner !== undefined });
+      let loss: StoreLoss | undefined;
+      const onLoss = (found: StoreLoss) => {
+        loss = found;
+        // Nothing is in the log that is not in the file as well, however this process ends.
+        if (found.rescued) remember(owner, false);
+        options.onLoss?.(found);
+      };
+      opened = true;
+      const store = openSqliteStore({ ...options, file, migrates: owner !== undefined, onLoss });
+      remember(owner, true);
       const secret = secretBeside(store, folder, options.random);
       const close = async () => {
         await store.close();
-        owner?.release();
+        owner?.release({ leftLog: loss !== undefined && !loss.rescued });
       };
-      return { folder, store, secret, close };
+      return {
+        folder,
+        store,
+        secret,
+        get loss() {
+          return loss;
+        },
+        close,
+      };
     } catch (error) {
-      owner?.release();
+      // A missing log is missing until somebody has decided.
+      owner?.release({ leftLog: owner.leftLog && !opened });
       throw error;
     }
   });
+}
+
+/** Best effort: a disk that is full or a folder that is gone does not keep anybody from starting or ending. */
+function remember(owner: FolderOwner | undefined, log: boolean): void {
+  try {
+    owner?.hasLog(log);
+  } catch {
+    // Then the next start takes a missing log for one that was closed in order.
+  }
 }
 
 /** A visitor makes a key and goes. */

@@ -8,7 +8,12 @@ import { Connection } from './sqlite/connection.ts';
  * for the life of the process: the system gives it back however the process ends, so there is none to break.
  */
 export interface FolderOwner {
-  release(): void;
+  /** The owner before ended without closing the database, so there must be a write-ahead log. */
+  readonly leftLog: boolean;
+  /** The database is open, or its log is in it: remembered for the next owner, should this one be killed. */
+  hasLog(open: boolean): void;
+  /** @param options.leftLog the log could not be folded in. */
+  release(options?: { readonly leftLog?: boolean }): void;
 }
 
 /**
@@ -26,11 +31,18 @@ export function takeFolder(folder: string, waitMs: number): FolderOwner | undefi
     if (isBusy(error)) return undefined;
     throw error;
   }
-  writeFileSync(join(folder, OWNER), `${JSON.stringify({ pid: process.pid })}\n`, { mode: 0o600 });
+  const { log: leftLog } = readOwner(folder);
+  const write = (log: boolean) => {
+    const text = `${JSON.stringify({ pid: process.pid, ...(log && { log }) })}\n`;
+    writeFileSync(join(folder, OWNER), text, { mode: 0o600 });
+  };
+  write(leftLog);
   return {
-    release() {
+    leftLog,
+    hasLog: write,
+    release({ leftLog: left = false } = {}) {
       if (!lock.database.isOpen) return;
-      rmSync(join(folder, OWNER), { force: true });
+      if (!left) rmSync(join(folder, OWNER), { force: true });
       lock.close();
     },
   };
@@ -48,11 +60,19 @@ export function ownedError(folder: string): TaskError {
 }
 
 function ownerText(folder: string): string {
+  const { pid } = readOwner(folder);
+  return pid === undefined ? '' : ` (process ${pid})`;
+}
+
+function readOwner(folder: string): { readonly pid: number | undefined; readonly log: boolean } {
   try {
-    const { pid } = JSON.parse(readFileSync(join(folder, OWNER), 'utf8')) as { pid?: unknown };
-    return typeof pid === 'number' ? ` (process ${pid})` : '';
+    const { pid, log } = JSON.parse(readFileSync(join(folder, OWNER), 'utf8')) as {
+      pid?: unknown;
+      log?: unknown;
+    };
+    return { pid: typeof pid === 'number' ? pid : undefined, log: log === true };
   } catch {
-    return '';
+    return { pid: undefined, log: false };
   }
 }
 
@@ -62,4 +82,5 @@ function isBusy(error: unknown): boolean {
 
 const SQLITE_BUSY = 5;
 const LOCK = 'lock';
-const OWNER = 'owner.json';
+/** Holds the process, for people, and `log`: see `FolderOwner`. */
+export const OWNER = 'owner.json';

@@ -6,6 +6,7 @@ import { CommandQueue } from './command-queue.ts';
 import { damaged } from './data-check.ts';
 import { Connection } from './sqlite/connection.ts';
 import { SqliteGroup, sqliteReads } from './sqlite/group.ts';
+import { KeptFiles, type StoreLoss } from './sqlite/kept-files.ts';
 import { migrate } from './sqlite/migrate.ts';
 import { steadyNow } from './steady-now.ts';
 
@@ -16,6 +17,8 @@ export interface SqliteOptions {
   readonly random: Random;
   /** Default: yes. `false` where another process uses the file: an older version is then refused. */
   readonly migrates?: boolean;
+  /** The files were taken away while they were open: told once; from then on everything is refused as `UNAVAILABLE`. */
+  readonly onLoss?: (loss: StoreLoss) => void;
 }
 
 /**
@@ -44,11 +47,25 @@ export function openSqliteStore(options: SqliteOptions): Store {
     );
     const reader = new Connection(options.file, { readOnly: true });
     reader.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB};`);
-    return Object.assign(new SqliteStore(writer, reader, options.clock), sqliteReads(reader));
+    const files = new KeptFiles(options.file, writer, () => options.clock.now(), options.onLoss);
+    const store = new SqliteStore(writer, reader, options.clock, files);
+    return Object.assign(store, readsOf(reader, files));
   } catch (error) {
     writer.close();
     throw error;
   }
+}
+
+/** Reading methods that refuse where the files are lost. */
+function readsOf(reader: Connection, files: KeptFiles): Reads {
+  const checked: Record<string, unknown> = {};
+  for (const [name, read] of Object.entries(sqliteReads(reader))) {
+    checked[name] = async (...args: unknown[]) => {
+      files.checkSometimes();
+      return (read as (...given: unknown[]) => Promise<unknown>)(...args);
+    };
+  }
+  return checked as unknown as Reads;
 }
 
 /** Reads a small database through (a large one takes too long at a start: its length alone was looked at). */
@@ -82,24 +99,31 @@ class SqliteStore implements Omit<Store, keyof Reads> {
   readonly #clock: Clock;
   readonly #now: () => number;
   readonly #queue: CommandQueue<Transaction>;
+  readonly #files: KeptFiles;
   #idleCheck: Timer | undefined;
   #commitsSeen = 0;
   #closing: Promise<void> | undefined;
 
-  constructor(writer: Connection, reader: Connection, clock: Clock) {
+  constructor(writer: Connection, reader: Connection, clock: Clock, files: KeptFiles) {
     this.#writer = writer;
     this.#reader = reader;
     this.#clock = clock;
+    this.#files = files;
     this.#now = steadyNow(clock);
     this.epoch = reader.get("SELECT value FROM meta WHERE name = 'epoch'")?.value as string;
-    this.#queue = new CommandQueue(new SqliteGroup(writer, this.#now));
+    this.#queue = new CommandQueue(new SqliteGroup(writer, this.#now, files));
   }
 
   get stats(): StoreStats {
     return this.#queue.stats;
   }
 
+  get lost(): boolean {
+    return this.#files.loss !== undefined;
+  }
+
   async nowMs(): Promise<number> {
+    this.#files.checkSometimes();
     return this.#now();
   }
 
@@ -130,16 +154,27 @@ class SqliteStore implements Omit<Store, keyof Reads> {
     this.#commitsSeen = this.stats.commits;
     return this.#clock.timer(IDLE_CHECKPOINT_MS, () => {
       this.#idleCheck = undefined;
-      if (this.#closing) return;
-      if (this.stats.commits > this.#commitsSeen) this.#idleCheck = this.#checkLater();
-      else this.#foldLog();
+      if (this.#closing || this.lost) return;
+      if (this.stats.commits > this.#commitsSeen || !this.#foldLog())
+        this.#idleCheck = this.#checkLater();
     });
   }
 
-  /** Without waiting for others: who reads now in another process is met again at the next idle moment. */
-  #foldLog(): void {
-    this.#writer.script('PRAGMA busy_timeout = 0');
-    this.#writer.all('PRAGMA wal_checkpoint(TRUNCATE)');
-    this.#writer.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  /**
+   * Without waiting for others: who reads now in another process is met again at the next idle moment. So is a disk that
+   * is full: nothing but time is lost by it, and nobody who could be told is waiting.
+   * @returns whether the log is empty now.
+   */
+  #foldLog(): boolean {
+    if (this.#writer.database.isTransaction) return false;
+    try {
+      this.#writer.script('PRAGMA busy_timeout = 0');
+      const [done] = this.#writer.all('PRAGMA wal_checkpoint(TRUNCATE)');
+      return done?.busy === 0;
+    } catch {
+      return false;
+    } finally {
+      this.#writer.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    }
   }
 }

@@ -6,18 +6,41 @@ import { SuspendMeter } from './suspend-meter.ts';
  * The machine's clock. Its timers keep the process alive (they are not unref'd): a daemon that waits for
  * its next poll must not end because nothing else is open. Whoever stops cancels his timers.
  */
-export function systemClock(): Clock {
-  return new SystemClock();
+export function systemClock(read: ReadMachine = machine): Clock {
+  return new SystemClock(read);
 }
 
+/** What the machine tells: `hrtime` in milliseconds, and its uptime in seconds. For tests. */
+export type ReadMachine = () => { readonly awakeMs: number; readonly uptimeSeconds: number };
+
+const machine: ReadMachine = () => ({
+  awakeMs: Number(process.hrtime.bigint()) / 1e6,
+  uptimeSeconds: uptime(),
+});
+
 class SystemClock implements Clock {
+  readonly #read: ReadMachine;
   readonly #meter = new SuspendMeter();
+  /** Armed ones: after a suspend they are due sooner than Node thinks. */
+  readonly #near = new Set<SystemTimer>();
+  #sleptMs = 0;
   /** Timers further away than a slice; looked at once per slice, all together. */
   readonly #far = new Set<SystemTimer>();
   #watch: NodeJS.Timeout | undefined;
 
+  constructor(read: ReadMachine) {
+    this.#read = read;
+  }
+
   now(): number {
-    return this.#meter.now(Number(process.hrtime.bigint()) / 1e6, uptime());
+    const { awakeMs, uptimeSeconds } = this.#read();
+    const now = this.#meter.now(awakeMs, uptimeSeconds);
+    if (this.#meter.suspendedMs !== this.#sleptMs) {
+      this.#sleptMs = this.#meter.suspendedMs;
+      // Whoever looks at the clock first after a suspend wakes all: leases and polls may be overdue.
+      setImmediate(() => this.#placeAll());
+    }
+    return now;
   }
 
   wall(): number {
@@ -46,6 +69,7 @@ class SystemClock implements Clock {
     return {
       cancel: () => {
         this.#far.delete(timer);
+        this.#near.delete(timer);
         clearTimeout(timer.near);
         if (this.#far.size === 0) this.#rest();
       },
@@ -61,8 +85,11 @@ class SystemClock implements Clock {
       return;
     }
     this.#far.delete(timer);
+    this.#near.add(timer);
+    clearTimeout(timer.near);
     timer.near = setTimeout(
       () => {
+        this.#near.delete(timer);
         // Node may come up to a millisecond early.
         if (this.now() < timer.dueMs) this.#place(timer);
         else timer.fire();
@@ -74,6 +101,11 @@ class SystemClock implements Clock {
   #look(): void {
     this.#watch = undefined;
     for (const timer of this.#far) this.#place(timer);
+  }
+
+  #placeAll(): void {
+    for (const timer of [...this.#near, ...this.#far]) this.#place(timer);
+    if (this.#far.size === 0) this.#rest();
   }
 
   #rest(): void {

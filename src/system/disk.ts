@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { lstat, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import type { Disk, Sight } from '../ports/disk.ts';
@@ -31,6 +31,19 @@ export function systemDisk(platform: NodeJS.Platform = process.platform): Disk {
         await handle.close();
       }
     },
+    async writeOver(file, data) {
+      const handle = await open(file, constants.O_RDWR | ITSELF);
+      try {
+        if (!(await handle.stat()).isFile()) throw irregular(file, 'EFTYPE', 'no regular file');
+        const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+        for (let done = 0; done < bytes.length; )
+          done += (await handle.write(bytes, done, bytes.length - done, done)).bytesWritten;
+        await handle.truncate(bytes.length);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+    },
     syncFolder: (folder) => syncFolder(folder, platform),
     async readFile(file) {
       const handle = await open(file, constants.O_RDONLY | ITSELF);
@@ -41,12 +54,31 @@ export function systemDisk(platform: NodeJS.Platform = process.platform): Disk {
         await handle.close();
       }
     },
+    async readPart(file, offset, bytes) {
+      const handle = await open(file, constants.O_RDONLY | ITSELF);
+      try {
+        const seen = await handle.stat();
+        if (!seen.isFile()) throw irregular(file, 'EFTYPE', 'no regular file');
+        const part = Buffer.alloc(Math.max(0, Math.min(bytes, seen.size - offset)));
+        let done = 0;
+        while (done < part.length) {
+          const { bytesRead } = await handle.read(part, done, part.length - done, offset + done);
+          if (bytesRead === 0) break;
+          done += bytesRead;
+        }
+        return part.subarray(0, done);
+      } finally {
+        await handle.close();
+      }
+    },
     async list(folder) {
       return (await unlessAbsent(readdir(folder)))?.sort() ?? [];
     },
     async stat(file) {
       const found = await unlessAbsent(stat(file));
-      return found && { bytes: found.size, modifiedMs: found.mtimeMs };
+      if (!found) return undefined;
+      const { size, mtimeMs, blocks } = found;
+      return { bytes: size, modifiedMs: mtimeMs, allocatedBytes: blocks * STAT_BLOCK_BYTES };
     },
     async remove(file) {
       await unlessAbsent(whileBusy(platform, () => unlink(file)));
@@ -62,6 +94,10 @@ export function systemDisk(platform: NodeJS.Platform = process.platform): Disk {
       } finally {
         await handle.close();
       }
+    },
+    async freeBytes(folder) {
+      const found = await unlessAbsent(statfs(folder, { bigint: true }));
+      return found && Number(found.bavail * found.bsize);
     },
     rename: (from, to) => whileBusy(platform, () => rename(from, to)),
   };
@@ -91,6 +127,8 @@ async function writeBeside(file: string, data: string | Uint8Array): Promise<voi
 }
 
 const NOTHING = Buffer.alloc(0);
+/** What `stat` counts in, whatever the blocks of the file system are. */
+const STAT_BLOCK_BYTES = 512;
 
 /** What lies there itself, not what a link leads to; and a pipe without another end is not waited for. */
 const ITSELF = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);

@@ -6,8 +6,8 @@ import lockfile from 'proper-lockfile';
 import type { FolderLock, HeldLock, LockSight } from '../ports/folder-lock.ts';
 
 /**
- * The lock of a folder: `owner.lock` in it, a folder itself, by proper-lockfile (made by `mkdir`, which only
- * one can do; its time of change renewed while it is held). That library knows no pids, takes a crashed
+ * The lock of a folder: `owner.lock` in it, by proper-lockfile (a name that only one can make; its time of change renewed
+ * while it is held). That library knows no pids, takes a crashed
  * holder for alive for `stale` ms, a stopped one for dead, and can let two in that break a stale lock at the
  * same time. So breaking is left to the caller here, who judges behind a door: a second lock of the same kind.
  */
@@ -36,7 +36,7 @@ async function take(path: string, onLost: (why: string) => void): Promise<HeldLo
     release = await lockfile.lock(path, {
       lockfilePath: path,
       realpath: false,
-      fs: PRIVATE,
+      fs: EMPTY_FILES,
       // Never broken here: a lock that seems stale may belong to a stopped process.
       stale: NEVER_MS,
       update: LIFE_SIGN_MS,
@@ -90,11 +90,17 @@ async function enter(path: string): Promise<HeldLock> {
   }
 }
 
-/** It makes its folder by the process's mask alone. */
-const PRIVATE = {
+/**
+ * The library's locks are folders, and a new folder takes a block: there would be none on a full disk, where a worker must
+ * start all the same. An empty file takes none, and only one can make it too. A folder is one of an earlier version.
+ */
+const EMPTY_FILES = {
   ...fs,
   mkdir: (path: string, done: (error: NodeJS.ErrnoException | null) => void) =>
-    fs.mkdir(path, 0o700, done),
+    fs.open(path, 'wx', 0o600, (error, file) => (error ? done(error) : fs.close(file, done))),
+  rmdir: (path: string, done: (error: NodeJS.ErrnoException | null) => void) =>
+    fs.rm(path, { recursive: true, force: true }, done),
+  rmdirSync: (path: string) => fs.rmSync(path, { recursive: true, force: true }),
 };
 /** The library's own judgement by age is switched off: 139 years. */
 const NEVER_MS = 2 ** 42;

@@ -17,6 +17,8 @@ export interface SystemLogOptions {
 }
 
 export interface SystemLog extends Log {
+  /** From now on. */
+  setLevel(level: LogLevel): void;
   /** Await it before an exit; bounded. */
   flush(): Promise<void>;
 }
@@ -64,6 +66,9 @@ export function systemLog(options: SystemLogOptions = {}): SystemLog {
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
+    setLevel: (level) => {
+      logger.level = level;
+    },
     flush: () => writer.flush(),
   };
 }

@@ -1,3 +1,5 @@
+import { hideSecrets } from '../contract/hidden.ts';
+
 /**
  * A copy of what is to be logged, safe to write: without secrets (by name and by form), cycles and throwing
  * getters, and bounded in depth, width and length.
@@ -8,13 +10,12 @@ export function redact(value: unknown): unknown {
 
 /** Keys of ours in any text, and passwords in addresses. */
 export function redactText(text: string): string {
-  const cut =
-    text.length > TEXT_CHARS ? `${text.slice(0, TEXT_CHARS)} … (${text.length} characters)` : text;
-  return cut.replace(KEY, 'il_…').replace(ADDRESS_SECRET, '$1…@');
+  // Hidden before it is cut: a password that lost its "@" looks like any other word.
+  const safe = hideSecrets(text.slice(0, 2 * TEXT_CHARS));
+  return text.length > TEXT_CHARS
+    ? `${safe.slice(0, TEXT_CHARS)} … (${text.length} characters)`
+    : safe;
 }
-
-const KEY = /\bil_[A-Za-z0-9_~.+/=-]{4,}/g;
-const ADDRESS_SECRET = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi;
 
 /** Names whose value is never written, however they are spelled (`lease_token`, `LeaseToken`). */
 const SECRET_NAME =

@@ -1,4 +1,15 @@
+import { homedir } from 'node:os';
 import { posix, win32 } from 'node:path';
+
+/** The home folder of this user, '' where nobody knows one: a container's user is often in no list and has no HOME. */
+export function homeFolder(env: Readonly<Record<string, string | undefined>>): string {
+  if (env.HOME !== undefined) return env.HOME;
+  try {
+    return homedir();
+  } catch {
+    return '';
+  }
+}
 
 /**
  * The folder where a program of this user keeps what must outlive it, by the custom of the system;

@@ -8,6 +8,11 @@ export class SuspendMeter {
   #suspendedMs = 0;
   #inSeconds = true;
 
+  /** How long the machine has slept since the first reading, as far as was noticed. */
+  get suspendedMs(): number {
+    return this.#suspendedMs;
+  }
+
   /** Monotonic milliseconds, suspended time included. */
   now(awakeMs: number, uptimeSeconds: number): number {
     if (!Number.isInteger(uptimeSeconds)) this.#inSeconds = false;

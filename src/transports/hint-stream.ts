@@ -21,7 +21,10 @@ export async function readHints(
   const opened = await door.stream({ path: '/hints', query: { ...query }, signal });
   if (opened.kind === 'none') {
     if (signal.aborted) return aborted;
-    const { status, why, retryAfterMs } = opened;
+    const { status, retryAfterMs } = opened;
+    const gathered =
+      opened.cause === 'timeout' ? ' A proxy that gathers event streams looks so.' : '';
+    const why = opened.why + gathered;
     const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
     return status === undefined
       ? { kind: 'closed', why, ...wait }
@@ -45,7 +48,10 @@ export async function readHints(
   if (signal.aborted) return aborted;
   if (silence.reached) {
     const seconds = workerDefaults.hintSilenceMs / 1_000;
-    return { kind: 'silent', why: `No byte came on the hint stream of ${at} for ${seconds} s.` };
+    const why = silence.never
+      ? `the hint stream of ${at} was opened but brought not one byte in ${seconds} s: a proxy on the way seems to gather it; turn its response buffering off for text/event-stream`
+      : `no byte came on the hint stream of ${at} for ${seconds} s`;
+    return { kind: 'silent', why };
   }
   if (end.kind === 'oversize') {
     const limit = `${wireDefaults.streamFrameChars} characters`;
@@ -84,6 +90,8 @@ function objectOf(data: string): Record<string, unknown> {
 /** Tells once when nothing came for so long. One timer for all bytes, set again when it was too early. */
 class Silence {
   reached = false;
+  /** Not one byte so far. */
+  never = true;
   readonly #clock: Clock;
   readonly #afterMs: number;
   readonly #tell: () => void;
@@ -99,6 +107,7 @@ class Silence {
   }
 
   broken(): void {
+    this.never = false;
     this.#last = this.#clock.now();
   }
 

@@ -55,7 +55,14 @@ export class InterlockTransport implements Transport {
   }
 
   discover(): Promise<Answer<ServiceInfo>> {
-    return this.#door.call({ method: 'GET', path: '/', open: true, ...OK, schema: serviceInfo });
+    return this.#door.call({
+      method: 'GET',
+      path: '/',
+      open: true,
+      anyContract: true,
+      ...OK,
+      schema: serviceInfo,
+    });
   }
 
   claim(request: ClaimRequest, signal?: AbortSignal): Promise<Answer<ClaimAnswer>> {

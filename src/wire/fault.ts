@@ -28,6 +28,11 @@ export function explain(error: unknown, at: string): Explained {
     const known = byCode(codeOf(one), at);
     if (known) return known;
   }
+  const badPort = chain.some((one) => one instanceof Error && one.message === 'bad port');
+  if (badPort) {
+    const why = `${at} has a port that belongs to another protocol, where HTTP clients send nothing: let the control plane listen on another port.`;
+    return { cause: 'connect', why };
+  }
   const said = chain.map((one) => (one instanceof Error ? one.message : String(one))).at(-1);
   return { cause: 'cut', why: `The call to ${at} failed before its answer: ${said}.` };
 }
@@ -54,7 +59,7 @@ const CONNECT_WORDS: Record<string, string> = {
 function byCode(code: string | undefined, at: string): Explained | undefined {
   if (code === undefined) return undefined;
   if (
-    /^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|Z_BUF_ERROR|UND_ERR_CLOSED|UND_ERR_DESTROYED)$/.test(
+    /^(ECONNRESET|EPIPE|ECONNABORTED|ERR_STREAM_PREMATURE_CLOSE|ERR_CLOSED|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|Z_BUF_ERROR|UND_ERR_CLOSED|UND_ERR_DESTROYED)$/.test(
       code,
     )
   ) {

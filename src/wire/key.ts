@@ -1,3 +1,4 @@
+import { hideKeys } from '../contract/hidden.ts';
 import { bounds, TaskError } from '../contract/index.ts';
 
 /**
@@ -38,5 +39,5 @@ export function readKey(text: string, what: string): string {
 
 /** Replaces what looks like a key, for texts that came from somebody else. */
 export function withoutKeys(text: string): string {
-  return text.replace(/\bil_[\w-]+/g, 'il_…').replace(/\bBearer\s+[^\s"'<]+/gi, 'Bearer …');
+  return hideKeys(text).replace(/\bBearer\s+[^\s"'<]+/gi, 'Bearer …');
 }

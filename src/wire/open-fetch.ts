@@ -1,15 +1,17 @@
 /**
- * The real `WireFetch`: undici's fetch over connections that this file makes itself (addresses raced, proxy,
+ * The real `WireFetch`: Node's HTTP client over connections that this file makes itself (addresses raced, proxy,
  * private authorities), in lanes of their own. Time limits are the caller's: its signal ends a call.
  */
 import type { Socket } from 'node:net';
-import { Agent, type buildConnector, fetch } from 'undici';
 import { wireDefaults, workerDefaults } from '../core/defaults.ts';
 import type { Clock } from '../ports/clock.ts';
+import { isBadPort } from './bad-ports.ts';
+import { Connections, type Opener } from './connections.ts';
 import { Dialer, type Lookup } from './dial.ts';
+import { exchange } from './exchange.ts';
 import { codeOf, WireFault } from './fault.ts';
-import type { Lane, WireFetch, WireInit, WireResponse } from './fetch.ts';
-import { openTunnel, type ProxySettings, proxyChooser } from './proxy.ts';
+import type { Lane, WireFetch } from './fetch.ts';
+import { openTunnel, type ProxySettings, proxyChooser, told } from './proxy.ts';
 import { authorities, Securer } from './secure.ts';
 import { bare, hostPort } from './service-url.ts';
 
@@ -18,6 +20,10 @@ export interface FetchOptions {
   /** PEM file with further authorities. */
   readonly caFile?: string | undefined;
   readonly proxy?: ProxySettings | undefined;
+  /** How many connections each lane may have at the same time [a worker's]. */
+  readonly connections?: Partial<Readonly<Record<Lane, number>>> | undefined;
+  /** For tests: those of the operating system. */
+  readonly systemAuthorities?: (() => readonly string[]) | undefined;
   /** For tests. */
   readonly lookup?: Lookup | undefined;
 }
@@ -30,50 +36,42 @@ export interface OpenFetch {
 
 /** Throws `INVALID_PROXY` or `CA_FILE_UNREADABLE`. */
 export function openFetch(options: FetchOptions): OpenFetch {
-  const reused = new WeakSet<object>();
-  const connect = connector(options, reused);
-  const agents: Record<Lane, Agent> = {
-    calls: agent(connect, wireDefaults.connections),
-    renew: agent(connect, wireDefaults.renewConnections),
-    stream: agent(connect, wireDefaults.streamConnections),
-  };
-  const once = async (url: string, init: WireInit): Promise<WireResponse> => {
-    const { lane = 'calls', once: _, ...plain } = init;
-    const response = await fetch(url, { ...plain, dispatcher: agents[lane] });
-    return response as WireResponse;
+  const open = opener(options);
+  const { connections = {} } = options;
+  const lanes: Record<Lane, Connections> = {
+    calls: new Connections(open, connections.calls ?? wireDefaults.connections),
+    renew: new Connections(open, connections.renew ?? wireDefaults.renewConnections),
+    stream: new Connections(open, connections.stream ?? wireDefaults.streamConnections),
   };
   return {
-    // A kept connection may have been closed by the peer at the moment it was used again. No byte of an
-    // answer came, and every call may be repeated (ids, fences and keys see to that), so it is, once.
-    fetch: (url, init) =>
-      once(url, init).catch((error: unknown) => {
-        if (init.once || init.signal.aborted || !diedIdle(error, reused)) throw error;
-        return once(url, init);
-      }),
+    fetch: async (url, init) => {
+      const target = new URL(url);
+      if (isBadPort(target)) throw new Error('bad port');
+      const { signal, lane = 'calls' } = init;
+      const connection = await lanes[lane].take(target, signal, false);
+      const { socket, calls } = connection;
+      const before = socket.bytesRead;
+      return exchange(connection, target, init).catch(async (error: unknown) => {
+        // A kept connection may have been closed by the peer at the moment it was used again. No byte of an
+        // answer came, and every call may be repeated (ids, fences and keys see to that), so it is, once.
+        const diedIdle =
+          calls > 0 && socket.bytesRead === before && CLOSED.test(codeOf(error) ?? '');
+        if (!diedIdle || init.once || signal.aborted) throw error;
+        return exchange(await lanes[lane].take(target, signal, true), target, init);
+      });
+    },
     close: async () => {
-      await Promise.all(Object.values(agents).map((one) => one.destroy()));
+      for (const lane of Object.values(lanes)) lane.close();
     },
   };
 }
 
-function agent(connect: buildConnector.connector, connections: number): Agent {
-  return new Agent({
-    connect,
-    connections,
-    pipelining: 1,
-    keepAliveTimeout: wireDefaults.idleConnectionMs,
-    keepAliveMaxTimeout: wireDefaults.idleConnectionMaxMs,
-    // The caller's signal is the limit: undici's own timers would only add a second opinion.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    maxHeaderSize: wireDefaults.headerBytes,
-  });
-}
+const CLOSED = /^(ECONNRESET|EPIPE)$/;
 
-function connector(options: FetchOptions, reused: WeakSet<object>): buildConnector.connector {
+function opener(options: FetchOptions): Opener {
   const { clock } = options;
   const dialer = new Dialer(clock, options.lookup);
-  const securer = new Securer(authorities(options.caFile));
+  const securer = new Securer(authorities(options.caFile), options.systemAuthorities);
   const choose = proxyChooser(options.proxy ?? {});
   const timeoutMs = workerDefaults.connectTimeoutMs;
 
@@ -86,7 +84,7 @@ function connector(options: FetchOptions, reused: WeakSet<object>): buildConnect
     try {
       if (proxy?.unusable) throw new WireFault('proxy', proxy.unusable);
       if (proxy) {
-        socket = await dialProxy(dialer, proxy.host, proxy.port, timeoutMs, proxy.shown);
+        socket = await dialProxy(dialer, proxy.host, proxy.port, timeoutMs, told(proxy));
         if (proxy.tls) socket = await securer.secure(socket, proxy.host, proxy.port, limit.signal);
         await openTunnel(socket, proxy, hostPort(host, port), limit.signal);
       } else socket = await dialer.dial(host, port, timeoutMs);
@@ -100,18 +98,13 @@ function connector(options: FetchOptions, reused: WeakSet<object>): buildConnect
     }
   };
 
-  return (target, callback) => {
-    const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
-    open(target.protocol, target.hostname, port).then(
-      (socket) => {
-        const before = socket.bytesRead;
-        socket.on('error', (error) => {
-          if (socket.bytesRead > before) reused.add(error);
-        });
-        callback(null, socket);
-      },
-      (error: Error) => callback(error, null),
-    );
+  return async ({ protocol, hostname, port }) => {
+    const number = Number(port) || (protocol === 'https:' ? 443 : 80);
+    const knew = securer.knows;
+    return open(protocol, hostname, number).catch((error: unknown) => {
+      if (!securer.learn(error, knew)) throw error;
+      return open(protocol, hostname, number);
+    });
   };
 }
 
@@ -126,14 +119,4 @@ async function dialProxy(
     const why = error instanceof WireFault ? error.message : String(error);
     throw new WireFault('proxy', `The proxy ${shown} could not be reached: ${why}`);
   });
-}
-
-/** Whether a call failed because its connection, used before, was closed before any byte of the answer. */
-function diedIdle(error: unknown, reused: WeakSet<object>): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (!(cause instanceof Error)) return false;
-  const code = codeOf(cause);
-  if (code !== 'UND_ERR_SOCKET' && code !== 'ECONNRESET' && code !== 'EPIPE') return false;
-  const told = (cause as { socket?: { bytesRead?: number } | null }).socket?.bytesRead ?? 0;
-  return reused.has(cause) || told > 0;
 }

@@ -1,15 +1,17 @@
 /** TLS on a connection, with sentences for the ways in which it fails. */
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { isIP, type Socket } from 'node:net';
-import * as tls from 'node:tls';
+import type { SecureContext, TLSSocket } from 'node:tls';
 import { TaskError } from '../contract/index.ts';
 import { wireDefaults } from '../core/defaults.ts';
 import { codeOf, WireFault } from './fault.ts';
 import { hostPort } from './service-url.ts';
 
-/** The system's authorities and those of a PEM file beside them. Throws `CA_FILE_UNREADABLE`. */
-export function authorities(caFile: string | undefined): string[] | undefined {
-  if (caFile === undefined) return undefined;
+/** Authorities of a PEM file, beside those that are trusted anyway. Throws `CA_FILE_UNREADABLE`. */
+export function authorities(caFile: string | undefined): string[] {
+  if (caFile === undefined) return [];
   const refuse = (why: string, cause?: unknown): never => {
     throw new TaskError('CA_FILE_UNREADABLE', `The CA file ${caFile} ${why}.`, {
       hint: 'Give a PEM file with the certificate of the authority (--ca-file).',
@@ -24,30 +26,84 @@ export function authorities(caFile: string | undefined): string[] | undefined {
   }
   const given = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g);
   if (!given) return refuse('holds no certificate in PEM form');
-  // Node 20 cannot tell which authorities it uses; these are its own.
-  const known = tls.getCACertificates?.('default') ?? tls.rootCertificates;
-  return [...known, ...given];
+  for (const [i, one] of given.entries()) {
+    try {
+      new X509Certificate(one);
+    } catch (error) {
+      refuse(`holds a damaged certificate (number ${i + 1} of ${given.length})`, error);
+    }
+  }
+  return given;
 }
 
+/** Loaded for the first connection with TLS: on plain ones it would only cost its memory. */
+const tls = (): typeof import('node:tls') => createRequire(import.meta.url)('node:tls');
+
+/** What the store of the operating system holds; nothing on a Node.js that cannot read it (before 22.15). */
+export function systemAuthorities(): string[] {
+  return tls().getCACertificates?.('system') ?? [];
+}
+
+/**
+ * Trusts the authorities that come with Node.js (with NODE_EXTRA_CA_CERTS), those that were given, and those of the
+ * operating system, where companies install theirs. The system's are read only when a certificate is signed by nobody
+ * else: that costs 70 ms and another 30 ms to make a context of some 600 of them (Debian, 2 cores), for which nobody
+ * should wait whose control plane has a well-known certificate, and a connection is tried once more then.
+ */
 export class Securer {
-  readonly #ca: string[] | undefined;
+  readonly #given: readonly string[];
+  readonly #readSystem: () => readonly string[];
+  /** `undefined` until they were needed. */
+  #system: readonly string[] | undefined;
+  /** One for all connections: making it from a list costs 5 ms. */
+  #context: SecureContext | undefined;
   /** The last session of each peer: a new connection to it is one round trip shorter. */
   readonly #sessions = new Map<string, Buffer>();
 
-  constructor(ca: string[] | undefined) {
-    this.#ca = ca;
+  constructor(given: readonly string[], readSystem: () => readonly string[] = systemAuthorities) {
+    this.#given = given;
+    this.#readSystem = readSystem;
+  }
+
+  /** How much is trusted: grows when more is. */
+  get knows(): number {
+    return this.#system === undefined ? 0 : 1;
+  }
+
+  /**
+   * Whether a connection that failed so may succeed now, since more is trusted than when it was begun.
+   * @param knew `knows` at that time
+   */
+  learn(error: unknown, knew: number): boolean {
+    const fault = error instanceof WireFault && error.reason === 'tls' ? error.cause : undefined;
+    if (!UNKNOWN_ISSUER.test(codeOf(fault) ?? '')) return false;
+    if (this.#system === undefined) {
+      this.#system = this.#readSystem();
+      this.#context = undefined;
+    }
+    return this.knows > knew && this.#system.length > 0;
+  }
+
+  #trusting(): SecureContext {
+    const more = [...this.#given, ...(this.#system ?? [])];
+    // Node 20 cannot tell which authorities it uses; these are its own.
+    const known = () => tls().getCACertificates?.('default') ?? tls().rootCertificates;
+    this.#context ??= tls().createSecureContext(
+      more.length > 0 ? { ca: [...known(), ...more] } : {},
+    );
+    return this.#context;
   }
 
   /** Rejects with a `WireFault`; the socket is then destroyed. `signal` ends the wait. */
-  secure(socket: Socket, host: string, port: number, signal: AbortSignal): Promise<tls.TLSSocket> {
+  secure(socket: Socket, host: string, port: number, signal: AbortSignal): Promise<TLSSocket> {
     const peer = hostPort(host, port);
     return new Promise((resolve, reject) => {
       const session = this.#sessions.get(peer);
-      const secured = tls.connect({
+      const secured = tls().connect({
         socket,
         host,
         ...(isIP(host) ? {} : { servername: host }),
-        ...(this.#ca ? { ca: this.#ca } : {}),
+        secureContext: this.#trusting(),
         ...(session ? { session } : {}),
         ALPNProtocols: ['http/1.1'],
       });
@@ -83,10 +139,12 @@ export class Securer {
   }
 }
 
+const UNKNOWN_ISSUER = /SELF_SIGNED|UNABLE_TO|CERT_UNTRUSTED|ISSUER/;
+
 function tlsWords(error: Error, peer: string): string {
   const code = codeOf(error) ?? '';
-  if (/SELF_SIGNED|UNABLE_TO|CERT_UNTRUSTED|ISSUER/.test(code))
-    return `The certificate of ${peer} is signed by nobody known here (${code}): give the authority's certificate with --ca-file.`;
+  if (UNKNOWN_ISSUER.test(code))
+    return `The certificate of ${peer} is signed by nobody known here or to this system (${code}): give the authority's certificate with --ca-file.`;
   if (code === 'CERT_HAS_EXPIRED')
     return `The certificate of ${peer} has expired (${code}): renew it there, or check the clock of this machine.`;
   if (code === 'CERT_NOT_YET_VALID')

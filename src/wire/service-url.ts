@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { hideInAddress, hideKeys } from '../contract/hidden.ts';
 import { BASE_PATH, TaskError } from '../contract/index.ts';
 
 /** Where a control plane lives. */
@@ -19,7 +20,7 @@ export function serviceAddress(serviceUrl: string, insecureHttp = false): Servic
   if (url.protocol === 'http:' && !insecureHttp && !isLoopback(url.hostname)) {
     throw new TaskError(
       'INSECURE_HTTP',
-      `${url.origin} is plain http beyond this machine: the key could be read on its way.`,
+      `${hideKeys(url.origin)} is plain http beyond this machine: the key could be read on its way.`,
       {
         hint: 'Use https, or allow it with --insecure-http (`insecureHttp: true`) on a network that you trust.',
       },
@@ -29,6 +30,13 @@ export function serviceAddress(serviceUrl: string, insecureHttp = false): Servic
   const above = path.endsWith(BASE_PATH) ? path.slice(0, -BASE_PATH.length) : path;
   const shown = url.origin + above;
   return { base: shown + BASE_PATH, origin: url.origin, shown };
+}
+
+/** An address as it was given, also a bad one; not whole: it may hold a password, or a token behind its "?". */
+export function shownAddress(serviceUrl: string): string {
+  return hideInAddress(serviceUrl)
+    .replace(/[?#].*/s, '?…')
+    .slice(0, SHOWN_CHARS);
 }
 
 function parse(serviceUrl: string): URL {
@@ -42,16 +50,23 @@ function parse(serviceUrl: string): URL {
   try {
     url = new URL(text);
   } catch {
-    // Not quoted whole: it may hold a password.
-    return refuse(`is no URL ("${text.replace(/\/\/[^/]*@/, '//…@').slice(0, 200)}")`);
+    return refuse(`is no URL ("${shownAddress(text)}")`);
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    return refuse(`must begin with https:// or http://, not ${url.protocol}`);
+    // `user:password@host` has a protocol too.
+    return refuse(
+      `must begin with https:// or http://${text.includes('@') && !text.includes('://') ? '' : `, not ${url.protocol}`}`,
+    );
   if (url.username || url.password) return refuse('holds a user or a password; keys go elsewhere');
+  // `https://user:12/34@host`: the slash of a password has ended the host before its time.
+  if (url.pathname.includes('@'))
+    return refuse('holds an "@"; users and passwords have no place in it (in a path, write %40)');
   if (url.search || url.hash) return refuse(`must end with its path (without "?" and "#")`);
   return url;
 }
 
+/** More than any good address has. */
+const SHOWN_CHARS = 200;
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');

@@ -1,11 +1,11 @@
 import type {
   Attempt,
-  AttemptIdentity,
-  Problem,
   ReportAnswer,
   ReportOf,
+  StuckHandler,
   TerminalReport,
 } from '../contract/index.ts';
+import { bounds } from '../contract/limits.ts';
 import { typeKey } from '../contract/names.ts';
 import {
   type AttemptEffect,
@@ -17,45 +17,18 @@ import {
   reportedAttempt,
   type Step,
   step,
+  stuckAttempt,
+  unstuckAttempt,
 } from '../core/attempt.ts';
 import { four } from '../core/attempt-report.ts';
 import { jittered } from '../core/backoff.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { countSlots, type SlotCount } from '../core/slots.ts';
-import type { RunningJob } from '../ports/carrier.ts';
+import type { Here } from '../core/type-pauses.ts';
 import type { Answer } from '../ports/transport.ts';
+import type { RecoveredRunning, SpooledReport } from '../spool/index.ts';
 import type { ServedHandler, WorkerContext } from './context.ts';
-import type { JobWords } from './job-words.ts';
-import type { SpooledReport } from './spool.ts';
-
-/** What is known of every attempt, also of one that only a record on disk tells of. */
-export type Named = AttemptIdentity & Pick<Attempt, 'type' | 'schemaVersion'>;
-
-/** An attempt that this worker has, with what the outside of its machine needs. */
-export interface Held {
-  readonly attempt: Named;
-  /** What is needed to run it; absent where there is only a report left to be answered. */
-  readonly work?: { readonly attempt: Attempt; readonly handler: ServedHandler };
-  state: AttemptState;
-  /** Its running record is written: it may be begun. */
-  recorded: boolean;
-  /** By the clock: counted from the send of the request whose answer told it. */
-  leaseUntil: number;
-  leaseMs: number;
-  renewAt: number;
-  /** When a renewal was last sent, and how many in a row got no answer. */
-  renewSentAt: number;
-  renewFailures: number;
-  /** The lease has run out, and the machine was told so (or never knew it); reset by a renewal. */
-  leaseToldOut: boolean;
-  job?: RunningJob;
-  words?: JobWords;
-  record?: SpooledReport;
-  /** A report that was answered without ever being on disk: where it must be set aside, it is written for that. */
-  unwritten?: { readonly report: TerminalReport; readonly followUp: boolean };
-  /** The answer that sets the record aside, kept beside it. */
-  refusal?: { readonly status: number; readonly problem: Problem };
-}
+import { type Held, label, type Named, stuckHandler } from './held.ts';
 
 /**
  * The attempts of this process: feeds their machines, hands the effects to `run-attempt`, gives slots in the order of
@@ -102,6 +75,7 @@ export class Attempts {
       attempt,
       work: { attempt, handler },
       state: claimedAttempt(attempt),
+      claimedAt: sentAt,
       recorded: false,
       ...this.#lease(attempt.leaseMs, sentAt),
     });
@@ -121,6 +95,7 @@ export class Attempts {
     return this.#add({
       attempt,
       state: { ...reportedAttempt(attempt, report), followUp: record?.followUp ?? false },
+      claimedAt: lease?.sentAt ?? now,
       recorded: record !== undefined,
       ...(lease
         ? this.#lease(lease.leaseMs, lease.sentAt)
@@ -145,6 +120,30 @@ export class Attempts {
     return held;
   }
 
+  /** Of an earlier session, with processes that were killed and do not go. Nothing is renewed for it. */
+  addStuck(record: RecoveredRunning, pids: readonly number[]): Held {
+    const now = this.#ctx.ports.clock.now();
+    return this.#add({
+      attempt: { ...four(record), type: record.type, schemaVersion: record.schemaVersion },
+      state: stuckAttempt(record),
+      claimedAt: now,
+      recorded: true,
+      ...this.#lease(workerDefaults.unknownLeaseMs, now),
+      renewAt: Number.POSITIVE_INFINITY,
+      leaseToldOut: true,
+      leftPids: pids,
+    });
+  }
+
+  /** It has gone: the machine is at `ending`. */
+  unstick(held: Held, report: ReportOf<'lost'>): void {
+    held.state = unstuckAttempt(held.state, report);
+    this.#count(held);
+    // Its slot may be claimed for: no event of the machine says so.
+    this.#ctx.askForWork();
+    this.#ctx.wake.presence.wake();
+  }
+
   #lease(leaseMs: number, sentAt: number) {
     return {
       leaseMs,
@@ -152,6 +151,7 @@ export class Attempts {
       renewAt: this.nextRenewal(leaseMs, sentAt),
       renewSentAt: Number.NEGATIVE_INFINITY,
       renewFailures: 0,
+      renewEarlyAt: Number.POSITIVE_INFINITY,
       leaseToldOut: false,
     };
   }
@@ -186,6 +186,18 @@ export class Attempts {
     return this.#held.size;
   }
 
+  /** There are other slots than before. */
+  recount(): void {
+    this.#slots = undefined;
+    this.grantSlots();
+  }
+
+  /** Codes of handlers that run, or are to run. */
+  *codes(): Generator<string> {
+    for (const { work } of this.#held.values())
+      if (work?.handler.code !== undefined) yield work.handler.code.id;
+  }
+
   get slots(): SlotCount {
     this.#slots ??= countSlots(
       this.#ctx.settings.maxConcurrent,
@@ -194,17 +206,23 @@ export class Attempts {
     return this.#slots;
   }
 
-  /** Those that are to run here and whose handlers have not begun. */
-  *unbegun(): Generator<Named> {
-    for (const { attempt, state } of this.#slotted)
-      if (!state.begun && (state.phase === 'claimed' || state.phase === 'running')) yield attempt;
+  /** Those that are to run here, or do. */
+  *here(): Generator<Here> {
+    for (const { attempt, claimedAt, state } of this.#slotted)
+      if (state.phase === 'claimed' || state.phase === 'running')
+        yield {
+          type: typeKey(attempt.type, attempt.schemaVersion),
+          begun: state.begun,
+          claimedAt,
+        };
   }
 
-  /** Handlers that were killed and do not go. */
-  get stuck(): number {
-    let stuck = 0;
-    for (const held of this.#slotted) if (held.state.stuck) stuck++;
-    return stuck;
+  /** Handlers that were killed and do not go; at most so many are told. */
+  get stuck(): StuckHandler[] {
+    return [...this.#slotted]
+      .filter(({ state }) => state.stuck)
+      .slice(0, bounds.stuck)
+      .map(stuckHandler);
   }
 
   #count(held: Held): void {
@@ -226,6 +244,7 @@ export class Attempts {
     // The handler has gone: the next work may be fetched while the report is being written.
     if (this.slots.claimable > claimable) this.#ctx.askForWork();
     if (isOver(state)) this.#over(held);
+    this.#tellOutcome(held, before, state);
     this.#carryOut(held, effects);
     if (before.slot !== state.slot || before.phase !== state.phase) this.#moved(before, state);
   }
@@ -284,6 +303,14 @@ export class Attempts {
     wake.settled.wake();
   }
 
+  /** Once: when its report is made, or with its end where there is none. */
+  #tellOutcome({ attempt }: Held, before: AttemptState, state: AttemptState): void {
+    if (before.report !== undefined) return;
+    const outcome = state.report?.op ?? (isOver(state) ? state.phase : undefined);
+    if (outcome === undefined) return;
+    this.#ctx.meter.attempt(typeKey(attempt.type, attempt.schemaVersion), outcome);
+  }
+
   #over(held: Held): void {
     this.#held.delete(held.attempt.attemptId);
     this.#ctx.ports.log.info('attempt.over', `${label(held)} is ${held.state.phase}.`, {
@@ -301,16 +328,3 @@ function canStop(held: Held): boolean {
 }
 
 const REMEMBERED = 100_000;
-
-/** `demo/hello@1 (task tsk_…)`: how a log names an attempt. */
-export function label(held: {
-  readonly attempt: Pick<Named, 'type' | 'schemaVersion' | 'taskId'>;
-}): string {
-  return `${typeKey(held.attempt.type, held.attempt.schemaVersion)} (task ${held.attempt.taskId})`;
-}
-
-export function reportOf(held: Held): TerminalReport {
-  const { report } = held.state;
-  if (!report) throw new Error(`attempt ${held.attempt.attemptId} has no report`);
-  return report;
-}

@@ -6,7 +6,7 @@
 import type { ClaimAnswer, ClaimRequest, Want } from '../contract/index.ts';
 import { bounds } from '../contract/limits.ts';
 import { workerDefaults } from '../core/defaults.ts';
-import { afterClaim, firstPoll, pollDelayMs } from '../core/polling.ts';
+import { afterClaim, firstPoll, pollDelayMs, slowest } from '../core/polling.ts';
 import type { Answer } from '../ports/transport.ts';
 import type { Attempts } from './attempts.ts';
 import { Claimed } from './claimed.ts';
@@ -58,6 +58,7 @@ export class ClaimLoop {
 
   async #run(): Promise<void> {
     while (!this.#over()) {
+      this.#ctx.contact.claimsDue(this.#everyMs(), this.#failures > 0);
       const left = this.#dueAt() - this.#ctx.ports.clock.now();
       if (left > 0) {
         await this.#ctx.wake.claim.wait(Math.ceil(left));
@@ -65,6 +66,14 @@ export class ClaimLoop {
       }
       await this.#claim();
     }
+  }
+
+  /** Longest wait between two claims as things stand; `undefined`: none is due. */
+  #everyMs(): number | undefined {
+    const { heldBack, hintsWork, settings } = this.#ctx;
+    if (heldBack || this.#want().length === 0 || this.#most === 0) return undefined;
+    const facts = { hintsWork, pollAfterMs: this.#pollAfterMs, maxMs: settings.pollMaxMs };
+    return pollDelayMs(slowest, facts, 0);
   }
 
   #over(): boolean {
@@ -91,17 +100,20 @@ export class ClaimLoop {
     const { clock, random, transport } = this.#ctx.ports;
     const request = this.#unanswered ?? this.#request();
     const sentAt = clock.now();
+    this.#ctx.contact.claimingSince = sentAt;
     // From here on a wake means: after this answer, once more.
     this.#ctx.workWanted = false;
     const answer = await transport.claim(request, this.#abort.signal);
     this.#fraction = random.fraction();
+    this.#ctx.contact.ended();
     if (answer.kind === 'ok') await this.#answered(request, answer, sentAt);
     else await this.#notAnswered(request, answer);
+    this.#ctx.contact.claimingSince = undefined;
   }
 
   /** What may be claimed now: nothing of a type that is paused. */
   #want(): Want[] {
-    return this.#ctx.pauses.want(this.#most, this.#attempts.unbegun());
+    return this.#ctx.pauses.want(this.#most, this.#attempts.here());
   }
 
   get #most(): number {
@@ -134,9 +146,11 @@ export class ClaimLoop {
     this.#failures = 0;
     this.#answeredAt = clock.now();
     this.#pollAfterMs = answer.value.pollAfterMs;
+    this.#ctx.contact.claimOk();
     this.#ctx.keyAccepted();
     if (answer.value.drain) this.#ctx.onDrainWish();
     const taken = await this.#claimed.take(answer.value.attempts, answer.sentAt);
+    this.#ctx.meter.claim(taken.granted > 0 ? 'granted' : 'empty');
     this.#retryAt = taken.notBefore;
     // One look after work was found holds nothing back: else the task that is submitted next would wait for it.
     if (taken.granted === 0 && this.#polling.idle > 0) this.#fruitlessAt = sentAt;
@@ -151,6 +165,8 @@ export class ClaimLoop {
   ): Promise<void> {
     const { clock, log } = this.#ctx.ports;
     this.#failures++;
+    this.#ctx.meter.claim(answer.kind);
+    this.#ctx.contact.failed(answer);
     const keyRefused = answer.kind === 'refused' && refusesKey(answer);
     const backoff = keyRefused
       ? keyRetry
@@ -171,7 +187,7 @@ export class ClaimLoop {
     // Refused for now, it may still have been carried out; refused for good, a repetition needs no memory of it.
     this.#unanswered = answer.status >= 500 ? request : undefined;
     if (answer.problem.code === 'SESSION_SUPERSEDED')
-      this.#ctx.onSuperseded(answer.problem.detail ?? 'another process took over this worker id');
+      this.#ctx.onSuperseded(answer.problem.detail ?? 'another worker took over this worker id');
     else if (keyRefused) {
       // The key trouble holds this loop; presence asks on and lifts it.
       if (!(await this.#ctx.keyRefused(answer.status, answer.problem, answer.sentAt))) return;

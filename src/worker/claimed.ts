@@ -4,10 +4,11 @@ import { isOver } from '../core/attempt.ts';
 import { four } from '../core/attempt-report.ts';
 import { backoffMs } from '../core/backoff.ts';
 import { workerDefaults } from '../core/defaults.ts';
-import { type Attempts, type Held, label, type Named } from './attempts.ts';
+import type { RunningRecord } from '../spool/index.ts';
+import type { Attempts } from './attempts.ts';
 import type { ServedHandler, WorkerContext } from './context.ts';
+import { type Held, label, type Named } from './held.ts';
 import type { ReportLoop } from './report-loop.ts';
-import type { RunningRecord } from './spool.ts';
 
 export interface Taken {
   /** How many attempts the answer brought that we can run. */
@@ -24,7 +25,6 @@ export class Claimed {
   readonly #ctx: WorkerContext;
   readonly #attempts: Attempts;
   readonly #reports: ReportLoop;
-  readonly #handlers: ReadonlyMap<string, ServedHandler>;
   /** Records in a row that the disk refused. */
   #notRecorded = 0;
 
@@ -32,12 +32,6 @@ export class Claimed {
     this.#ctx = ctx;
     this.#attempts = attempts;
     this.#reports = reports;
-    this.#handlers = new Map(
-      ctx.settings.handlers.map((handler) => [
-        typeKey(handler.type, handler.schemaVersion),
-        handler,
-      ]),
-    );
   }
 
   /** @param sentAt when the claim was sent: leases count from there. */
@@ -68,8 +62,10 @@ export class Claimed {
   /** Without its running record nothing is begun. Resolves with the time before which nothing may be claimed. */
   async #begin(fresh: readonly Held[]): Promise<number> {
     const { clock, log, random, spool } = this.#ctx.ports;
+    const claimedAt = new Date(clock.wall()).toISOString();
+    for (const held of fresh) held.workedAt = { claimedAt };
     try {
-      await spool.recordClaim(fresh.map((held) => runningRecord(held, this.#ctx, clock.wall())));
+      await spool.recordClaim(fresh.map((held) => runningRecord(held, this.#ctx, claimedAt)));
     } catch (cause) {
       log.error(
         'spool.trouble',
@@ -111,7 +107,7 @@ export class Claimed {
         );
       return undefined;
     }
-    const handler = this.#handlers.get(typeKey(attempt.type, attempt.schemaVersion));
+    const handler = this.#ctx.served.byType.get(typeKey(attempt.type, attempt.schemaVersion));
     if (handler === undefined) {
       this.#ctx.ports.log.warn(
         'attempt.no-handler',
@@ -155,7 +151,7 @@ export class Claimed {
   }
 }
 
-function runningRecord(held: Held, ctx: WorkerContext, wallMs: number): RunningRecord {
+function runningRecord(held: Held, ctx: WorkerContext, claimedAt: string): RunningRecord {
   const { effectSafety, effectGate } = held.state;
   return {
     ...four(held.attempt),
@@ -164,6 +160,6 @@ function runningRecord(held: Held, ctx: WorkerContext, wallMs: number): RunningR
     effectSafety,
     effectGate,
     ...(ctx.project === undefined ? {} : { project: ctx.project }),
-    claimedAt: new Date(wallMs).toISOString(),
+    claimedAt,
   };
 }

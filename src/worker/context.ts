@@ -1,14 +1,19 @@
 import { cutText, TaskError } from '../contract/errors.ts';
 import type { HandlerInfo, Problem, ServiceInfo } from '../contract/index.ts';
-import { bounds, limits } from '../contract/limits.ts';
+import { bounds, CONTRACT_VERSION, limits } from '../contract/limits.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { type DrainState, working } from '../core/drain.ts';
-import type { Carrier } from '../ports/carrier.ts';
+import type { Carrier, HandlerCode } from '../ports/carrier.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import { type Meter, noMeter } from '../ports/meter.ts';
+import type { OldHosts } from '../ports/old-hosts.ts';
 import type { Random } from '../ports/random.ts';
 import type { Transport } from '../ports/transport.ts';
-import type { Spool } from './spool.ts';
+import type { Spool } from '../spool/index.ts';
+import { ContactBook } from './contact.ts';
+import { Durations } from './durations.ts';
+import { Served } from './served.ts';
 import { TypePauses } from './type-pauses.ts';
 import { Wakeup } from './wakeup.ts';
 
@@ -21,6 +26,8 @@ export interface WorkerPorts {
   readonly transport: Transport;
   readonly carrier: Carrier;
   readonly spool: Spool;
+  /** Default: nobody reads the numbers. */
+  readonly meter?: Meter;
 }
 
 /** A handler that this worker serves. */
@@ -29,7 +36,15 @@ export interface ServedHandler extends HandlerInfo {
   readonly file?: string;
   /** From the handler's start; the smaller of this and the policy's `attemptTimeoutMs` counts. */
   readonly timeoutMs?: number;
+  /** Its code at this time; `hash` (SHA-256, hex) goes into the journals of its attempts. */
+  readonly code?: HandlerCode & { readonly hash?: string };
 }
+
+/** Settings that may change while the worker runs. */
+export type LiveSettings = Pick<
+  WorkerSettings,
+  'pools' | 'maxConcurrent' | 'drainTimeoutMs' | 'stopGraceMs' | 'pollMaxMs'
+>;
 
 export interface WorkerSettings {
   readonly workerId: string;
@@ -47,13 +62,17 @@ export interface WorkerSettings {
   readonly pollMaxMs: number;
   /** Shown by `interlock tasks workers`: versions of the agent, its runtime and system. */
   readonly versions: Readonly<Record<string, string>>;
-  /** Ends handler processes that an earlier session left behind and resolves when they are gone. */
-  readonly endOldHosts?: () => Promise<void>;
+  /** Ends handler processes that earlier sessions left behind; resolves when they are gone, or with those that do not go. */
+  readonly endOldHosts?: (() => Promise<OldHosts>) | (() => Promise<void>);
 }
 
 export class WorkerContext {
   readonly ports: WorkerPorts;
-  readonly settings: WorkerSettings;
+  settings: WorkerSettings;
+  served: Served;
+  readonly meter: Meter;
+  readonly contact: ContactBook;
+  readonly durations = new Durations();
   readonly wake: {
     readonly claim: Wakeup;
     readonly renew: Wakeup;
@@ -80,6 +99,10 @@ export class WorkerContext {
   features: readonly string[] = [];
   /** Discoveries so far: whoever waits for news compares. */
   discoveries = 0;
+  /** A call was refused for its version of the contract (426): discovery tells whether that is so. */
+  contractDoubted = false;
+  /** There is no version that both sides speak: nothing is claimed any more, and no report can be answered. */
+  otherContract = false;
   hintsWork = false;
   /** Something may be there to be claimed: asked for at once, not at the next poll. Set again while a claim is under way. */
   workWanted = false;
@@ -87,13 +110,18 @@ export class WorkerContext {
   readonly pauses: TypePauses;
   /** In words: why nothing is claimed, by its source. Shown by presence, `workers` and doctor. */
   readonly #troubles = new Map<Trouble, string>();
+  onAnswered: () => void = () => {};
   onSuperseded: (why: string) => void = () => {};
+  onOtherContract: (theirs: readonly number[]) => void = () => {};
   onDrainWish: () => void = () => {};
   onSpoolLost: (why: string) => void = () => {};
 
   constructor(ports: WorkerPorts, settings: WorkerSettings) {
     this.ports = ports;
     this.settings = settings;
+    this.served = new Served(settings.handlers);
+    this.meter = ports.meter ?? noMeter;
+    this.contact = new ContactBook(ports.clock);
     this.pauses = new TypePauses(this);
     const wakeup = () => new Wakeup(ports.clock);
     this.wake = {
@@ -110,6 +138,15 @@ export class WorkerContext {
   askForWork(): void {
     this.workWanted = true;
     this.wake.claim.wake();
+  }
+
+  /** Other handlers from now on. What is claimed already goes on with what it was claimed for. */
+  serve(next: Served): void {
+    this.pauses.lift(this.served.changedIn(next));
+    this.served = next;
+    this.settings = { ...this.settings, handlers: next.handlers };
+    this.askForWork();
+    this.wake.presence.wake();
   }
 
   /** How long a handler that is stopped now may take; less than the setting near the end of a drain. */
@@ -147,6 +184,7 @@ export class WorkerContext {
       this.#troubles.set(source, why);
       this.wake.claim.wake();
     }
+    if (source === 'key') this.ports.spool.refusal.tell(why);
     this.wake.presence.wake();
   }
 
@@ -160,7 +198,7 @@ export class WorkerContext {
     return this.#troubles.size > 0;
   }
 
-  /** Why nothing, or some type, is not claimed now, in words. */
+  /** Why nothing at all is claimed now, in words. */
   get notClaiming(): string | undefined {
     const { words } = this.pauses;
     const all = [...this.#troubles.values(), ...(words === undefined ? [] : [words])];
@@ -174,6 +212,11 @@ export class WorkerContext {
   }
 
   learn(info: ServiceInfo): void {
+    this.contractDoubted = false;
+    if (!info.contracts.includes(CONTRACT_VERSION)) {
+      this.onOtherContract(info.contracts);
+      return;
+    }
     this.limits = {
       batch: Math.max(1, Math.min(info.limits.batch, limits.batch)),
       batchBytes: Math.max(1_024, Math.min(info.limits.batchBytes, limits.batchBytes)),
@@ -191,6 +234,10 @@ export class WorkerContext {
    * `true` if there is a new key: ask again at once. @param sentAt of the call that was refused.
    */
   keyRefused(status: number, problem: Problem, sentAt: number): Promise<boolean> {
+    if (status === 426 && !this.contractDoubted) {
+      this.contractDoubted = true;
+      this.wake.discovery.wake();
+    }
     this.trouble(
       'key',
       `the control plane refused our key or address (${status} ${problem.code}): ${problem.detail ?? problem.title ?? 'no detail'}`,
@@ -210,10 +257,14 @@ export class WorkerContext {
     return true;
   }
 
+  /** The control plane answered one of our calls: the key is good, and whoever waits for the line need wait no longer. */
   keyAccepted(): void {
     this.trouble('key', undefined);
+    // Also what an earlier process has noted.
+    this.ports.spool.refusal.tell(undefined);
+    this.onAnswered();
   }
 }
 
 /** `reports`: a kept report belongs to another project or address. */
-export type Trouble = 'key' | 'spool' | 'reports';
+export type Trouble = 'key' | 'spool' | 'reports' | 'handlers';

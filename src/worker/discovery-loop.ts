@@ -1,7 +1,12 @@
 /**
- * Learns what the control plane can and what its limits are: at the start until it answers, and again, with backoff,
- * while a report waits for an op that it did not know. Woken by such a report. Ends when told to.
+ * Learns what the control plane can, what its limits are and which versions of the contract it speaks: at the start until
+ * it answers, and again, with backoff, while a report waits for an op that it did not know, or after a call was refused for
+ * its version. Woken by those. Ends when told to.
  */
+
+import type { ServiceInfo } from '../contract/index.ts';
+import { CONTRACT_VERSION } from '../contract/limits.ts';
+import type { Answer } from '../ports/transport.ts';
 import type { WorkerContext } from './context.ts';
 import { keyRetry, pauseMs } from './refusals.ts';
 import type { ReportLoop } from './report-loop.ts';
@@ -10,6 +15,11 @@ export class DiscoveryLoop {
   readonly #ctx: WorkerContext;
   readonly #reports: ReportLoop;
   #done: Promise<void> | undefined;
+  #wasAsked: () => void = () => {};
+  /** Resolves when it was asked once, whatever came of it. */
+  readonly asked = new Promise<void>((resolve) => {
+    this.#wasAsked = resolve;
+  });
 
   constructor(ctx: WorkerContext, reports: ReportLoop) {
     this.#ctx = ctx;
@@ -30,7 +40,8 @@ export class DiscoveryLoop {
     let asked = 0;
     let notBefore = Number.NEGATIVE_INFINITY;
     while (!this.#ctx.stopped) {
-      const needed = this.#ctx.discoveries === 0 || this.#reports.waitsForDiscovery;
+      const { contractDoubted, discoveries } = this.#ctx;
+      const needed = discoveries === 0 || contractDoubted || this.#reports.waitsForDiscovery;
       if (!needed) asked = 0;
       const left = needed ? notBefore - clock.now() : Number.POSITIVE_INFINITY;
       if (left > 0) {
@@ -40,7 +51,18 @@ export class DiscoveryLoop {
       const info = await transport.discover();
       const wait = info.kind === 'ok' ? undefined : info.retryAfterMs;
       notBefore = clock.now() + pauseMs(keyRetry, ++asked, random.fraction(), wait);
-      if (info.kind === 'ok' && !this.#ctx.stopped) this.#ctx.learn(info.value);
+      if (!this.#ctx.stopped) this.#heard(info);
+      this.#wasAsked();
     }
+  }
+
+  #heard(answer: Answer<ServiceInfo>): void {
+    if (answer.kind === 'ok') {
+      this.#ctx.learn(answer.value);
+      return;
+    }
+    // Of another version altogether. A 426 that does not tell what is spoken may be a proxy's: it is asked again.
+    const supported = answer.kind === 'refused' ? answer.problem.supported : undefined;
+    if (supported && !supported.includes(CONTRACT_VERSION)) this.#ctx.onOtherContract(supported);
   }
 }

@@ -2,13 +2,17 @@ import type { ReportOf } from '../contract/index.ts';
 import type { GateAnswer } from '../core/attempt.ts';
 import { four } from '../core/attempt-report.ts';
 import { workerDefaults } from '../core/defaults.ts';
-import type { Attempts, Held } from './attempts.ts';
+import type { Attempts } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
+import { codeOf, type Held } from './held.ts';
 import type { QuickReports } from './quick-reports.ts';
 import { isBusy, pauseMs, refusesKey } from './refusals.ts';
 import type { ReportResult } from './send-reports.ts';
 
-/** Asks the gates of attempts (`start`, `effect`), with the same body until there is an answer. It decides nothing. */
+/**
+ * Asks the gates of attempts (`start`, `effect`), with the same body until there is an answer. It decides nothing. Where
+ * the lease has run out by our clock a renewal is answered first, before the gate is asked and before it opens.
+ */
 export class Gates {
   readonly #ctx: WorkerContext;
   readonly #attempts: Attempts;
@@ -32,36 +36,52 @@ export class Gates {
         gate === 'asking' && (phase === 'claimed' || phase === 'running') && !this.#ctx.stopped
       );
     };
-    let failures = 0;
-    if (after === 'pause') await this.#pause(++failures, undefined);
-    if (after === 'renewal') {
-      while (asking()) {
-        const renewal = await this.#quick.send({ op: 'renew', ...four(held.attempt) });
-        if (renewal.kind === 'ok') this.#attempts.accepted(held, renewal);
-        const said = await this.#meaning(renewal);
-        if (said === 'stale') {
-          this.#attempts.feed(held, { kind: 'stale' });
-          return;
-        }
-        if (said !== 'no-answer') break;
-        await this.#pause(++failures, renewal);
-      }
-    }
+    const renewal: ReportOf<'renew'> = { op: 'renew', ...four(held.attempt) };
     const report: ReportOf<'start' | 'effect'> = {
       op,
       ...four(held.attempt),
       sessionId: this.#ctx.settings.sessionId,
+      ...codeOf(held),
     };
+    const tell = (answer: GateAnswer) =>
+      this.#attempts.feed(held, { kind: 'gate-answered', answer });
+    let failures = 0;
+    let renewFirst = after === 'renewal';
+    let despite = false;
+    let accepted = false;
+    if (after === 'pause') await this.#pause(++failures, undefined);
     while (asking()) {
-      const result = await this.#quick.send(report);
+      const renew = renewFirst || (this.#ranOut(held) && !despite);
+      const result = await this.#quick.send(renew ? renewal : report);
       if (result.kind === 'ok') this.#attempts.accepted(held, result);
-      const answer = await this.#meaning(result);
-      if (answer !== 'no-answer') {
-        this.#attempts.feed(held, { kind: 'gate-answered', answer });
+      const said = await this.#meaning(result);
+      if (said === 'no-answer') {
+        await this.#pause(++failures, result);
+        continue;
+      }
+      if (said === 'stale') {
+        this.#attempts.feed(held, { kind: 'stale' });
         return;
       }
-      await this.#pause(++failures, result);
+      if (renew) {
+        renewFirst = false;
+        // A refused renewal decides nothing about a gate that was not asked yet; one that was accepted stays shut.
+        if (said !== 'accepted') {
+          if (accepted) return tell('refused');
+          despite = true;
+        } else if (accepted && !this.#ranOut(held)) return tell('accepted');
+        continue;
+      }
+      // The machine slept, or the answer was on its way for a whole lease: the lease must be known to live first.
+      despite = false;
+      accepted = said === 'accepted';
+      if (!accepted || !this.#ranOut(held)) return tell(said);
     }
+  }
+
+  /** By our clock, suspended time included. */
+  #ranOut(held: Held): boolean {
+    return this.#ctx.ports.clock.now() >= held.leaseUntil;
   }
 
   async #pause(failures: number, result: ReportResult | undefined): Promise<void> {
@@ -77,7 +97,7 @@ export class Gates {
     if (problem.code === 'STALE_ATTEMPT') return 'stale';
     if (problem.code === 'LEASE_EXPIRED') return 'lease-expired';
     if (problem.code === 'SESSION_SUPERSEDED') {
-      this.#ctx.onSuperseded(problem.detail ?? 'another process took over this worker id');
+      this.#ctx.onSuperseded(problem.detail ?? 'another worker took over this worker id');
       return 'superseded';
     }
     if (refusesKey(result, this.#ctx.project)) {

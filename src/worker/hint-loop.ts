@@ -1,9 +1,8 @@
 /**
  * Keeps one hint stream open. A hint only makes another loop look sooner; losing all of them costs at most one polling
- * interval. Reconnects with jittered backoff, also the first time; a stream without a byte for 45 s counts as lost (the
+ * interval, which is the short one until a byte has come. Reconnects with jittered backoff, also the first time; a stream without a byte for 45 s counts as lost (the
  * transport sees that). Ends when told to.
  */
-import { typeKey } from '../contract/names.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { Hint, HintEnd } from '../ports/transport.ts';
 import type { WorkerContext } from './context.ts';
@@ -15,9 +14,9 @@ export class HintLoop {
   readonly #ctx: WorkerContext;
   readonly #renewals: RenewLoop;
   readonly #presence: PresenceLoop;
-  readonly #served: ReadonlySet<string>;
   readonly #abort = new AbortController();
   #failures = 0;
+  /** When the present stream brought its first byte. */
   #openAt = Number.POSITIVE_INFINITY;
   #done: Promise<void> | undefined;
 
@@ -25,9 +24,6 @@ export class HintLoop {
     this.#ctx = ctx;
     this.#presence = presence;
     this.#renewals = renewals;
-    this.#served = new Set(
-      ctx.settings.handlers.map((handler) => typeKey(handler.type, handler.schemaVersion)),
-    );
   }
 
   start(): void {
@@ -71,16 +67,18 @@ export class HintLoop {
   #hint(hint: Hint): void {
     switch (hint.kind) {
       case 'open':
-        this.#ctx.hintsWork = true;
-        this.#openAt = this.#ctx.ports.clock.now();
         // Something may have come while the stream was away.
         this.#ctx.askForWork();
         return;
       case 'ping':
-        return; // The transport looks after silence.
+        // Not before a byte came: a proxy that gathers the stream opens it too, and brings nothing.
+        if (this.#ctx.hintsWork) return; // The transport looks after silence.
+        this.#ctx.hintsWork = true;
+        this.#openAt = this.#ctx.ports.clock.now();
+        return;
       case 'wake':
         // One that names no types is for all of them.
-        if (hint.types.length === 0 || hint.types.some((type) => this.#served.has(type)))
+        if (hint.types.length === 0 || hint.types.some((type) => this.#ctx.served.byType.has(type)))
           this.#ctx.askForWork();
         return;
       case 'cancel':

@@ -6,8 +6,10 @@ import { four } from '../core/attempt-report.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { LogLine, ProgressUpdate } from '../ports/carrier.ts';
 import type { Timer } from '../ports/clock.ts';
-import type { Attempts, Held } from './attempts.ts';
+import type { Attempts } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
+import { codeOf, type Held } from './held.ts';
+import { ProgressMarks } from './progress-marks.ts';
 import type { QuickReports } from './quick-reports.ts';
 import { isBusy, pauseMs, refusesKey } from './refusals.ts';
 import type { ReportResult } from './send-reports.ts';
@@ -29,6 +31,7 @@ export class JobWords {
   #lines: LogLine[] = [];
   #dropped = 0;
   readonly #timers = new Set<Timer>();
+  readonly #marks: ProgressMarks;
   #over = false;
   #quiet: (() => void) | undefined;
 
@@ -37,17 +40,24 @@ export class JobWords {
     this.#attempts = attempts;
     this.#quick = quick;
     this.#held = held;
+    this.#marks = new ProgressMarks(ctx, held.attempt.attemptId);
   }
 
   /** Where `start` is no gate: within a second of the beginning, or with the next report. */
   startSoon(): void {
     const { sessionId } = this.#ctx.settings;
-    this.#start.owed.push({ op: 'start', ...four(this.#held.attempt), sessionId });
+    this.#start.owed.push({
+      op: 'start',
+      ...four(this.#held.attempt),
+      sessionId,
+      ...codeOf(this.#held),
+    });
     this.#later(workerDefaults.lazyStartMs, () => this.#drive(this.#start));
   }
 
   progress(update: ProgressUpdate): void {
     this.#update = { ...this.#update, ...update };
+    if (!this.#over) this.#marks.said(update);
     this.#pump();
   }
 
@@ -67,6 +77,7 @@ export class JobWords {
    */
   end(): Promise<void> | undefined {
     this.#over = true;
+    this.#marks.end();
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
     if (!this.#busy || this.#ctx.stopped) return undefined;

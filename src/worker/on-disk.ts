@@ -2,10 +2,12 @@ import type { TerminalReport } from '../contract/index.ts';
 import type { AttemptEffect } from '../core/attempt.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { decideAnswer } from '../core/report-answer.ts';
-import { type Attempts, type Held, label, reportOf } from './attempts.ts';
+import type { Attempts } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
+import { type Held, label, reportOf } from './held.ts';
 import { pauseMs, refusesKey } from './refusals.ts';
 import { sendReports } from './send-reports.ts';
+import { tellAnswer } from './tell-answer.ts';
 
 /**
  * What an attempt asks of the disk, in order: a report is durable before it is sent, a set-aside before what follows it.
@@ -21,14 +23,11 @@ export class OnDisk {
   }
 
   async carryOut(held: Held, effects: readonly AttemptEffect[]): Promise<void> {
-    const { spool } = this.#ctx.ports;
     for (const effect of effects) {
       if (this.#ctx.spoolGone) return;
       switch (effect.do) {
         case 'mark-begun':
-          await this.#tolerate(held, 'mark the running record', () =>
-            spool.markBegun(held.attempt.attemptId),
-          );
+          await this.markBegun(held, held.job?.host);
           break;
         case 'set-aside':
           await this.#setAside(held, effect.as);
@@ -44,6 +43,18 @@ export class OnDisk {
           throw new Error(`effect '${effect.do}' is not one of the disk's`);
       }
     }
+  }
+
+  /**
+   * That it begins, on this host. Issued before the handler gets its input, so that one whose first line ends this process
+   * leaves an attempt that counts. Never rejects.
+   */
+  async markBegun(held: Held, host: string | undefined): Promise<void> {
+    if (held.begunOn && held.begunOn.host === host) return;
+    held.begunOn = { host };
+    await this.#tolerate(held, 'mark the running record', () =>
+      this.#ctx.ports.spool.markBegun(held.attempt.attemptId, host),
+    );
   }
 
   async #forget(held: Held): Promise<void> {
@@ -75,6 +86,13 @@ export class OnDisk {
         // Answered before it ever was on disk: an outcome is worth keeping all the same.
         record ??= await spool.writeReport(report, { ...this.#meta(held), followUp });
         await spool.setAside(record, as, answer);
+        // Its own answer is told where it comes in.
+        if (held.refusal === undefined)
+          log.warn(
+            'report.stale',
+            `The ${report.op} of ${label(held)} came too late: the control plane has decided the task without it. It is set aside in the spool.`,
+            { attemptId: held.attempt.attemptId },
+          );
         return;
       } catch (cause) {
         this.#ctx.spoolFailed(cause);
@@ -109,6 +127,8 @@ export class OnDisk {
     for (let failures = 0; ; failures++) {
       try {
         held.record = await spool.writeReport(report, this.#meta(held));
+        // The machine has this one whole, also where the one before was only on disk.
+        delete held.bodyOnDisk;
         this.#attempts.feed(held, { kind: 'report-written' });
         return;
       } catch (cause) {
@@ -134,6 +154,7 @@ export class OnDisk {
       schemaVersion: held.attempt.schemaVersion,
       ...(project === undefined ? {} : { project }),
       followUp: held.state.followUp,
+      ...(held.workedAt === undefined ? {} : { workedAt: held.workedAt }),
     };
   }
 }
@@ -169,10 +190,12 @@ class Direct {
       project: this.#ctx.project,
       followUp: held.state.followUp,
       begun: held.state.begun,
+      spool: this.#ctx.ports.spool.folder,
     });
     if (decision.kind !== 'keep') {
       if (result.kind === 'refused')
         held.refusal = { status: result.status, problem: result.problem };
+      tellAnswer(this.#ctx.ports.log, held, decision, this.#ctx.ports.spool.folder);
       held.unwritten = { report: this.#report, followUp: held.state.followUp };
       this.#attempts.feed(held, { kind: 'report-answered', verdict: decision });
       return true;

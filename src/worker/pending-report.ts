@@ -1,6 +1,6 @@
 import type { Report } from '../contract/index.ts';
-import { type Held, reportOf } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
+import { type Held, reportOf } from './held.ts';
 import { reportBytes } from './send-reports.ts';
 
 /** A terminal report that is not answered yet. */
@@ -25,13 +25,15 @@ export class PendingReport {
     this.held = held;
   }
 
-  /** What goes out: what the handler said on the way and was not answered, then the report. */
-  reports(): Report[] {
-    return [...(this.held.words?.owed() ?? []), reportOf(this.held)];
+  /** What the handler said on the way and was not answered goes out before the report. */
+  words(): Report[] {
+    return this.held.words?.owed() ?? [];
   }
 
   get bytes(): number {
-    return this.reports().reduce((sum, report) => sum + reportBytes(report) + 1, 0);
+    const { record, bodyOnDisk } = this.held;
+    const words = this.words().reduce((sum, report) => sum + reportBytes(report) + 1, 0);
+    return words + (record && bodyOnDisk ? record.bytes : reportBytes(reportOf(this.held)) + 1);
   }
 
   /** When it may be sent, as far as it alone decides. */

@@ -3,15 +3,7 @@
  * the door through which a refused key, an operator's drain and a superseded session are noticed when nothing is
  * claimed. Ends with a last `offline` at the end of a drain.
  */
-import { createHash } from 'node:crypto';
-import { canonical } from '../contract/canonical.ts';
-import { cutText } from '../contract/errors.ts';
-import type {
-  HandlerInfo,
-  PresenceAnswer,
-  PresenceRequest,
-  WorkerState,
-} from '../contract/index.ts';
+import type { PresenceAnswer, PresenceRequest, WorkerState } from '../contract/index.ts';
 import { bounds } from '../contract/limits.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { Answer } from '../ports/transport.ts';
@@ -22,9 +14,9 @@ import { keyRetry, pauseMs, refusesKey } from './refusals.ts';
 export class PresenceLoop {
   readonly #ctx: WorkerContext;
   readonly #attempts: Attempts;
-  readonly #handlers: HandlerInfo[];
-  readonly #handlersHash: string;
   #sendHandlers = true;
+  /** Hash of the handlers that were told last. */
+  #handlersTold: string | undefined;
   #everyMs: number = workerDefaults.presentEveryMs;
   #failures = 0;
   #notBefore = Number.NEGATIVE_INFINITY;
@@ -37,20 +29,6 @@ export class PresenceLoop {
   constructor(ctx: WorkerContext, attempts: Attempts) {
     this.#ctx = ctx;
     this.#attempts = attempts;
-    this.#handlers = ctx.settings.handlers.map(
-      ({ type, schemaVersion, effectSafety, effectGate, inputSchema, outputSchema }) => ({
-        type,
-        schemaVersion,
-        effectSafety,
-        effectGate,
-        ...(inputSchema === undefined ? {} : { inputSchema }),
-        ...(outputSchema === undefined ? {} : { outputSchema }),
-      }),
-    );
-    this.#handlersHash = createHash('sha256')
-      .update(canonical(this.#handlers))
-      .digest('hex')
-      .slice(0, 32);
   }
 
   start(): void {
@@ -80,7 +58,7 @@ export class PresenceLoop {
     const gone = new AbortController();
     await Promise.race([
       // One on its way must not arrive after it.
-      this.#sending.then(() => this.#send('offline')),
+      this.#sending.then(() => (gone.signal.aborted ? undefined : this.#send('offline'))),
       this.#ctx.ports.clock.sleep(workerDefaults.goodbyeMs, gone.signal),
     ]);
     gone.abort();
@@ -110,7 +88,8 @@ export class PresenceLoop {
     if (answer.kind === 'ok') {
       this.#failures = 0;
       this.#notBefore = clock.now() + CHANGE_GAP_MS;
-      this.#dueAt = clock.now() + this.#everyMs * (1 + EARLIER * (random.fraction() - 1));
+      this.#dueAt = clock.now() + this.#everyMs * (1 + LATER * random.fraction());
+      this.#ctx.contact.nextCallAt = this.#dueAt;
       return;
     }
     this.#failures++;
@@ -121,6 +100,7 @@ export class PresenceLoop {
     const pause = pauseMs(backoff, this.#failures, random.fraction(), answer.retryAfterMs);
     this.#notBefore = clock.now() + pause;
     this.#dueAt = this.#notBefore;
+    this.#ctx.contact.nextCallAt = this.#dueAt;
     if (key && (await this.#ctx.keyRefused(answer.status, answer.problem, answer.sentAt)))
       this.#notBefore = this.#dueAt = Number.NEGATIVE_INFINITY;
   }
@@ -135,10 +115,14 @@ export class PresenceLoop {
     const { transport } = this.#ctx.ports;
     this.#told = this.#news();
     this.#asked = false;
+    const { hash } = this.#ctx.served;
     const answer = await transport.present(this.#ctx.settings.workerId, this.#request(state));
-    if (answer.kind === 'ok') this.#accepted(answer.value);
-    else if (answer.kind === 'refused' && answer.problem.code === 'SESSION_SUPERSEDED') {
-      this.#ctx.onSuperseded(answer.problem.detail ?? 'another process took over this worker id');
+    this.#ctx.contact.ended();
+    if (answer.kind === 'ok') {
+      this.#handlersTold = hash;
+      this.#accepted(answer.value);
+    } else if (answer.kind === 'refused' && answer.problem.code === 'SESSION_SUPERSEDED') {
+      this.#ctx.onSuperseded(answer.problem.detail ?? 'another worker took over this worker id');
     }
     return answer;
   }
@@ -158,7 +142,15 @@ export class PresenceLoop {
 
   /** What a change is told early for. */
   #news(): string {
-    return JSON.stringify([this.#state(), this.#notClaiming(), this.#sendHandlers]);
+    return JSON.stringify([
+      this.#state(),
+      this.#ctx.notClaiming,
+      this.#ctx.pauses.news,
+      this.#attempts.stuck.map(({ attemptId }) => attemptId),
+      this.#sendHandlers,
+      this.#ctx.served.hash,
+      this.#ctx.served.kept,
+    ]);
   }
 
   #state(): WorkerState {
@@ -166,19 +158,12 @@ export class PresenceLoop {
     return this.#attempts.slots.held >= this.#ctx.settings.maxConcurrent ? 'full' : 'ready';
   }
 
-  #notClaiming(): string {
-    const stuck = this.#attempts.stuck;
-    const why = stuck > 0 ? `${stuck} killed handler${stuck === 1 ? '' : 's'} will not go` : '';
-    return cutText(
-      [this.#ctx.notClaiming ?? '', why].filter((text) => text !== '').join('; '),
-      bounds.reasonChars,
-    );
-  }
-
   #request(state: WorkerState): PresenceRequest {
     const { settings, ports } = this.#ctx;
     const stats = ports.spool.stats();
-    const notClaiming = this.#notClaiming();
+    const { notClaiming, pauses, served } = this.#ctx;
+    const { stuck } = this.#attempts;
+    const pausedTypes = pauses.types;
     return {
       sessionId: settings.sessionId,
       ...(ports.spool.earlierSessions.length === 0
@@ -190,8 +175,10 @@ export class PresenceLoop {
         busy: Math.min(this.#attempts.slots.held, settings.maxConcurrent),
       },
       pools: [...settings.pools],
-      handlersHash: this.#handlersHash,
-      ...(this.#sendHandlers ? { handlers: this.#handlers } : {}),
+      handlersHash: served.hash,
+      ...(this.#sendHandlers || served.hash !== this.#handlersTold
+        ? { handlers: served.infos }
+        : {}),
       versions: { ...settings.versions },
       spool: {
         pending: stats.pending,
@@ -199,14 +186,19 @@ export class PresenceLoop {
         oldestMs: stats.oldestMs === null ? null : Math.round(stats.oldestMs),
         ok: stats.ok,
       },
-      ...(notClaiming === '' ? {} : { notClaiming }),
+      ...(notClaiming === undefined ? {} : { notClaiming }),
+      ...(pausedTypes.length === 0 ? {} : { pausedTypes }),
+      ...(served.kept.length === 0
+        ? {}
+        : { keptHandlers: served.kept.slice(0, bounds.keptHandlers) }),
+      ...(stuck.length === 0 ? {} : { stuck }),
       sentAt: new Date(ports.clock.wall()).toISOString(),
     };
   }
 }
 
-/** A fleet must not say hello in step: it comes up to this share sooner. */
-const EARLIER = 0.1;
+/** A fleet must not say hello in step: it comes up to this share later, never sooner than was asked for. */
+const LATER = 0.1;
 
 /** Changes of state are told at most this often. */
 const CHANGE_GAP_MS = 500;

@@ -1,18 +1,23 @@
+import type { ReportOf } from '../contract/index.ts';
 import { lostAfterRestart } from '../core/attempt.ts';
 import { four } from '../core/attempt-report.ts';
-import { label, type Named } from './attempts.ts';
+import { lostEvidence, stillRunning } from '../core/lost-evidence.ts';
+import { noOldHosts } from '../ports/old-hosts.ts';
+import type { RecoveredRunning, SpooledReport } from '../spool/index.ts';
 import type { WorkerContext } from './context.ts';
+import { label, type Named } from './held.ts';
 import type { RunAttempt } from './run-attempt.ts';
-import type { SpooledReport } from './spool.ts';
+import { StuckHosts } from './stuck-hosts.ts';
 
 /**
  * What an earlier process left: its handlers are ended and seen gone before anything is said, then every running
- * record without a report becomes a `lost`, and every report on disk is sent as it is. Nothing is resumed.
+ * record without a report becomes a `lost` with what is known of it, and every report on disk is sent as it is. Nothing
+ * is resumed. Attempts whose handlers cannot be ended keep their slots and wait (`StuckHosts`).
  * Returns the ids of the attempts that were lost.
  */
 export async function recover(ctx: WorkerContext, run: RunAttempt): Promise<string[]> {
   const { spool, log } = ctx.ports;
-  await ctx.settings.endOldHosts?.();
+  const old = (await ctx.settings.endOldHosts?.()) || noOldHosts;
   const { reports, running } = spool.recovered;
   if (reports.length + running.length > 0) {
     log.info(
@@ -21,15 +26,25 @@ export async function recover(ctx: WorkerContext, run: RunAttempt): Promise<stri
       { reports: reports.length, running: running.length },
     );
   }
+  const lostOf = (record: RecoveredRunning): ReportOf<'lost'> =>
+    lostAfterRestart(record, record.begun, lostEvidence(record, spool.predecessor, old));
+  const stuck = stillRunning(running, old.left);
+  if (old.left.length > 0) new StuckHosts(ctx, run, old, lostOf).hold(stuck);
+  const gone = running.filter((record) => !stuck.has(record));
   await Promise.all(
-    running.map(async (record) => {
-      const report = lostAfterRestart(record, record.begun);
+    gone.map(async (record) => {
+      const report = lostOf(record);
+      const workedAt = {
+        claimedAt: record.claimedAt,
+        ...(record.begunAt === undefined ? {} : { startedAt: record.begunAt }),
+      };
       try {
         const written = await spool.writeReport(report, {
           type: record.type,
           schemaVersion: record.schemaVersion,
           ...(record.project === undefined ? {} : { project: record.project }),
           followUp: false,
+          workedAt,
         });
         run.reports.add(run.attempts.addReported(record, report, written));
       } catch (cause) {
@@ -39,16 +54,20 @@ export async function recover(ctx: WorkerContext, run: RunAttempt): Promise<stri
           { attemptId: record.attemptId },
         );
         ctx.spoolFailed(cause);
-        run.writeReport(run.attempts.addEnding(record, report));
+        const ending = run.attempts.addEnding(record, report);
+        ending.workedAt = workedAt;
+        run.writeReport(ending);
       }
     }),
   );
   for (const record of reports) {
-    run.reports.add(run.attempts.addReported(named(record), record.report, record));
+    const held = run.attempts.addReported(named(record), record.head, record);
+    held.bodyOnDisk = true;
+    run.reports.add(held);
   }
-  return running.map(({ attemptId }) => attemptId);
+  return gone.map(({ attemptId }) => attemptId);
 }
 
 function named(record: SpooledReport): Named {
-  return { ...four(record.report), type: record.type, schemaVersion: record.schemaVersion };
+  return { ...four(record.head), type: record.type, schemaVersion: record.schemaVersion };
 }

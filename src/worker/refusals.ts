@@ -18,6 +18,18 @@ export function refusesKey(
   return !(ours && problem.code === 'NOT_FOUND' && problem.kind === 'attempt');
 }
 
+/** Of a `403 SCOPE_DENIED` for what a key is limited to (section 9). */
+export interface KeyLimit {
+  readonly limit: 'workerIdPrefix' | 'pools' | 'types';
+  readonly allowed: readonly string[];
+}
+
+export function limitOf({ limit, allowed }: Problem): { beyond?: KeyLimit } {
+  if (limit !== 'workerIdPrefix' && limit !== 'pools' && limit !== 'types') return {};
+  if (!Array.isArray(allowed) || !allowed.every((one) => typeof one === 'string')) return {};
+  return { beyond: { limit, allowed } };
+}
+
 /** After such a refusal: at most 60 s apart, chance included. */
 export const keyRetry: Backoff = {
   ...workerDefaults.retry,

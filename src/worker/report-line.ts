@@ -14,6 +14,9 @@ export class ReportLine {
   #silences = 0;
   #until = Number.NEGATIVE_INFINITY;
   #groupMax = Number.POSITIVE_INFINITY;
+  /** The pause was asked for. */
+  #asked = false;
+  #tried = false;
 
   constructor(clock: Clock, random: Random) {
     this.#clock = clock;
@@ -42,6 +45,7 @@ export class ReportLine {
   /** `true` if that ends a silence. */
   answered(): boolean {
     const was = this.silent;
+    this.#tried = false;
     this.#silences = 0;
     this.#until = Number.NEGATIVE_INFINITY;
     this.#groupMax *= 2;
@@ -51,11 +55,20 @@ export class ReportLine {
   /** Returns how long nothing is sent. */
   unanswered(retryAfterMs: number | undefined): number {
     this.#silences++;
+    this.#asked = retryAfterMs !== undefined;
     this.#groupMax = 1;
     const fraction = this.#random.fraction();
     const pause = pauseMs(workerDefaults.retry, this.#silences, fraction, retryAfterMs);
     this.#until = this.#clock.now() + pause;
     return pause;
+  }
+
+  /** Another call was answered: at once, if only the line was to blame. One try for each silence. @returns whether it opened. */
+  tryNow(): boolean {
+    if (!this.silent || this.#asked || this.#tried) return false;
+    this.#tried = true;
+    this.#until = Number.NEGATIVE_INFINITY;
+    return true;
   }
 
   /** There is a new key: at once. */

@@ -3,12 +3,15 @@
  * of a pause. Reports that are ready together go together; a report that is told to wait (429, 5xx), or that nobody
  * answers, holds up no other. While there is no answer at all everything waits on disk. Ends when told to.
  */
+import type { Report } from '../contract/index.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { type Decision, decideAnswer } from '../core/report-answer.ts';
-import { type Attempts, type Held, reportOf } from './attempts.ts';
+import type { Attempts } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
+import { type Held, reportOf } from './held.ts';
 import { PendingReport } from './pending-report.ts';
 import { keyRetry, pauseMs } from './refusals.ts';
+import { ReportBodies } from './report-bodies.ts';
 import { ReportLine } from './report-line.ts';
 import { type ReportResult, sendReports } from './send-reports.ts';
 import { tellAnswer } from './tell-answer.ts';
@@ -18,6 +21,7 @@ export class ReportLoop {
   readonly #attempts: Attempts;
   readonly #pending = new Map<string, PendingReport>();
   readonly #line: ReportLine;
+  readonly #bodies: ReportBodies;
   #calls = 0;
   #done: Promise<void> | undefined;
   #untried: { readonly ids: Set<string>; readonly resolve: () => void } | undefined;
@@ -25,7 +29,11 @@ export class ReportLoop {
   constructor(ctx: WorkerContext, attempts: Attempts) {
     this.#ctx = ctx;
     this.#attempts = attempts;
+    this.#bodies = new ReportBodies(ctx);
     this.#line = new ReportLine(ctx.ports.clock, ctx.ports.random);
+    ctx.onAnswered = () => {
+      if (this.#line.tryNow()) ctx.wake.reports.wake();
+    };
   }
 
   start(): void {
@@ -40,6 +48,7 @@ export class ReportLoop {
   /** The attempt's report is durable (or is a release): send it until it is answered. */
   add(held: Held): void {
     const pending = new PendingReport(held);
+    this.#bodies.add(held);
     this.#pending.set(held.attempt.attemptId, pending);
     const quiet = held.words?.end();
     if (quiet) {
@@ -113,7 +122,7 @@ export class ReportLoop {
         if (group.length === 0) return [pending];
         continue;
       }
-      count += pending.reports().length;
+      count += pending.words().length + 1;
       bytes += pending.bytes;
       if (group.length > 0 && (count > batch || bytes > batchBytes)) break;
       group.push(pending);
@@ -138,17 +147,27 @@ export class ReportLoop {
 
   async #call(group: readonly PendingReport[], now: number): Promise<void> {
     this.#calls++;
-    const sent = group.map((pending) => {
+    for (const pending of group) {
       pending.inFlight = true;
       pending.triedAt = now;
-      return { pending, reports: pending.reports() };
-    });
+    }
+    const sent: { pending: PendingReport; reports: Report[] }[] = [];
+    for (const pending of group) {
+      const body = await this.#bodies.of(pending);
+      if (body) sent.push({ pending, reports: [...pending.words(), body] });
+      else pending.inFlight = false;
+    }
     const results = await sendReports(
       this.#ctx,
       sent.flatMap(({ reports }) => reports),
     );
     this.#calls--;
-    const others = this.#heard(group, results);
+    const others =
+      sent.length > 0 &&
+      this.#heard(
+        sent.map(({ pending }) => pending),
+        results,
+      );
     let at = 0;
     for (const { pending, reports } of sent) {
       pending.inFlight = false;
@@ -198,17 +217,23 @@ export class ReportLoop {
       project: this.#projectOf(held),
       followUp: held.state.followUp,
       begun: held.state.begun,
+      spool: this.#ctx.ports.spool.folder,
     });
+    const { meter } = this.#ctx;
+    const { op } = reportOf(held);
     if (decision.kind === 'keep') {
+      meter.report(op, decision.because);
       await this.#keep(pending, result, decision, lineUp);
       return;
     }
+    meter.report(op, decision.kind === 'done' ? 'accepted' : decision.kind);
     this.#ctx.keyAccepted();
     this.#pending.delete(held.attempt.attemptId);
+    this.#bodies.remove(held);
     if (result.kind === 'refused')
       held.refusal = { status: result.status, problem: result.problem };
     if (!held.record) held.unwritten = { report: reportOf(held), followUp: held.state.followUp };
-    tellAnswer(this.#ctx.ports.log, held, decision);
+    tellAnswer(this.#ctx.ports.log, held, decision, this.#ctx.ports.spool.folder);
     this.#attempts.feed(held, { kind: 'report-answered', verdict: decision });
   }
 

@@ -1,10 +1,13 @@
+import { typeKey } from '../contract/names.ts';
+import { resultBeyond } from '../contract/result-bound.ts';
 import type { AttemptEffect } from '../core/attempt.ts';
-import { workerDefaults } from '../core/defaults.ts';
-import type { RunningJob, StopReason } from '../ports/carrier.ts';
+import { hostDefaults, workerDefaults } from '../core/defaults.ts';
+import type { JobEnd, RunningJob, StopReason } from '../ports/carrier.ts';
 import type { Timer } from '../ports/clock.ts';
-import { Attempts, type Held, label, reportOf } from './attempts.ts';
+import { Attempts } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
 import { Gates } from './gates.ts';
+import { type Held, label, reportOf } from './held.ts';
 import { JobWords } from './job-words.ts';
 import { OnDisk } from './on-disk.ts';
 import { QuickReports } from './quick-reports.ts';
@@ -86,6 +89,13 @@ export class RunAttempt {
     const { attempt, handler } = work;
     const words = new JobWords(this.#ctx, this.attempts, this.#words, held);
     held.words = words;
+    let begun = false;
+    const limit = shorter(handler.timeoutMs, attempt.policy.attemptTimeoutMs);
+    const outOfTime = () => this.attempts.feed(held, { kind: 'timed-out' });
+    // A host that starts slowly takes nothing from its handler's time.
+    const timeIt = () => {
+      if (begun && held.job && limit !== undefined) this.#time(held.job, limit, outOfTime);
+    };
     const job = this.#ctx.ports.carrier.start(
       {
         taskId: attempt.taskId,
@@ -102,30 +112,53 @@ export class RunAttempt {
         ...(attempt.checkpoint === undefined ? {} : { checkpoint: attempt.checkpoint }),
         ...(attempt.traceparent === undefined ? {} : { traceparent: attempt.traceparent }),
         ...(handler.file === undefined ? {} : { file: handler.file }),
+        ...(handler.code === undefined ? {} : { code: handler.code }),
       },
       {
+        giving: (host) => this.#disk.markBegun(held, host),
         begun: () => {
+          this.#note(held, 'startedAt');
           this.attempts.feed(held, { kind: 'begun' });
           this.#ctx.pauses.begun(attempt);
+          begun = true;
+          held.begunAt = this.#ctx.ports.clock.now();
+          timeIt();
         },
         progress: (update) => words.progress(update),
         log: (lines) => words.log(lines),
         effectRequested: () => this.attempts.feed(held, { kind: 'effect-requested' }),
+        stuck: () => this.#stuck(held),
       },
     );
     held.job = job;
-    const limit = shorter(handler.timeoutMs, attempt.policy.attemptTimeoutMs);
-    if (limit !== undefined)
-      this.#time(job, limit, () => this.attempts.feed(held, { kind: 'timed-out' }));
-    void job.ended.then((end) => {
+    timeIt();
+    if (limit !== undefined) this.#time(job, limit + workerDefaults.beginMs, outOfTime);
+    void job.ended.then((ended) => {
+      const end = withinBound(ended);
       void words.end();
+      this.#note(held, 'endedAt');
+      this.#took(held);
       // Before the slot is free and asks for work.
       this.#ctx.pauses.ended(attempt, end);
       this.attempts.feed(held, { kind: 'handler-ended', end });
     });
   }
 
+  #took({ attempt, begunAt }: Held): void {
+    if (begunAt === undefined) return;
+    const tookMs = this.#ctx.ports.clock.now() - begunAt;
+    const type = typeKey(attempt.type, attempt.schemaVersion);
+    this.#ctx.meter.handler(type, tookMs);
+    this.#ctx.durations.ended(type, tookMs);
+  }
+
+  #note(held: Held, what: 'startedAt' | 'endedAt'): void {
+    const at = new Date(this.#ctx.ports.clock.wall()).toISOString();
+    held.workedAt = { ...held.workedAt, [what]: at };
+  }
+
   #stopHandler(held: Held, reason: StopReason): void {
+    if (!held.job) return;
     const { log } = this.#ctx.ports;
     const graceMs = this.#ctx.stopGraceMs();
     log.info(
@@ -133,18 +166,23 @@ export class RunAttempt {
       `${label(held)} is being stopped (${reason}); it has ${(graceMs / 1000).toFixed(1)} s.`,
       { attemptId: held.attempt.attemptId, reason },
     );
-    if (!held.job) return;
     held.job.stop(reason, graceMs);
-    this.#time(held.job, graceMs + workerDefaults.killWaitMs, () => {
-      if (held.state.phase !== 'running') return;
-      log.error(
-        'handler.stuck',
-        `${label(held)} was killed but its process does not go; its slot stays taken. Look for a process in state D (a hanging disk or driver).`,
-        { attemptId: held.attempt.attemptId, pid: held.job?.pid },
-      );
-      this.attempts.feed(held, { kind: 'handler-stuck' });
-      this.#ctx.wake.presence.wake();
-    });
+    this.#time(held.job, graceMs + workerDefaults.killWaitMs, () => this.#stuck(held));
+  }
+
+  /** Stopped or killed, also for what it left behind after its end, and not gone: it keeps its slot, and nothing is said for it. */
+  #stuck(held: Held): void {
+    if (held.state.phase !== 'running' || held.state.stuck) return;
+    const { carrier, log } = this.#ctx.ports;
+    log.error(
+      'handler.stuck',
+      carrier.inProgram
+        ? `${label(held)} was told to stop and does not. It runs inside this program, so it cannot be killed: its slot stays taken until it ends, and while it does not give way (await), it holds the program's thread. Serve what may hang with interlock-worker.`
+        : `${label(held)} was killed but its process does not go; its slot stays taken. Look for a process in state D (a hanging disk or driver).`,
+      { attemptId: held.attempt.attemptId, pid: held.job?.pid },
+    );
+    this.attempts.feed(held, { kind: 'handler-stuck' });
+    this.#ctx.wake.presence.wake();
   }
 
   /** Unless the job ends before. */
@@ -159,6 +197,13 @@ export class RunAttempt {
       this.#timers.delete(timer);
     });
   }
+}
+
+/** Whatever carrier ran it: what could not be kept beside other reports is not spooled. */
+function withinBound(end: JobEnd): JobEnd {
+  if (end.how !== 'returned') return end;
+  const error = resultBeyond(hostDefaults.resultBytes, end.result);
+  return error ? { how: 'threw', error } : end;
 }
 
 function shorter(a: number | undefined, b: number | null): number | undefined {

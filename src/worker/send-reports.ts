@@ -28,8 +28,13 @@ async function sendChunk(
   if (ctx.stopped) return reports.map(() => notSent(ctx));
   const [only] = reports;
   if (only === undefined) return [];
-  if (reports.length === 1) return [await transport.report(only)];
+  if (reports.length === 1) {
+    const answer = await transport.report(only);
+    ctx.contact.ended();
+    return [answer];
+  }
   const whole = await transport.reportBatch(reports);
+  ctx.contact.ended();
   if (whole.kind === 'ok') return reports.map((_, i) => whole.value[i] ?? missing(ctx));
   if (whole.kind === 'refused' && refusesWhole(whole.status)) {
     const next = afterRefusedBatch(reports);

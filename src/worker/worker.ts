@@ -4,43 +4,37 @@
  * Runs at the same time: claim-loop, renew-loop, report-loop, presence-loop, hint-loop, discovery-loop, and one
  * run-attempt for each attempt. They share `WorkerContext` and `Attempts` and wake each other through flags; none waits for another.
  */
-import type { PresenceAnswer } from '../contract/index.ts';
-import { isOver } from '../core/attempt.ts';
+import type { KeptHandler, PresenceAnswer } from '../contract/index.ts';
+import { CONTRACT_VERSION } from '../contract/limits.ts';
+import { noCommonContract } from '../core/contract-versions.ts';
 import { workerDefaults } from '../core/defaults.ts';
-import { onDeadline, onDrainWish, onSignal } from '../core/drain.ts';
+import { onSignal } from '../core/drain.ts';
+import type { Contact } from '../core/readiness.ts';
 import type { Answer } from '../ports/transport.ts';
 import { ClaimLoop } from './claim-loop.ts';
-import { WorkerContext, type WorkerPorts, type WorkerSettings } from './context.ts';
+import { contactOf } from './contact.ts';
+import {
+  type LiveSettings,
+  type ServedHandler,
+  WorkerContext,
+  type WorkerPorts,
+  type WorkerSettings,
+} from './context.ts';
 import { DiscoveryLoop } from './discovery-loop.ts';
+import { Drain, orUntil } from './drain.ts';
 import { HintLoop } from './hint-loop.ts';
 import { PresenceLoop } from './presence-loop.ts';
 import { recover } from './recovery.ts';
+import { limitOf } from './refusals.ts';
 import { RenewLoop } from './renew-loop.ts';
 import { RunAttempt } from './run-attempt.ts';
+import { Served } from './served.ts';
 import { type WorkerStatus, workerStatus } from './status.ts';
+import type { WorkerEnd } from './worker-end.ts';
 
-export type { ServedHandler, WorkerPorts, WorkerSettings } from './context.ts';
+export type { LiveSettings, ServedHandler, WorkerPorts, WorkerSettings } from './context.ts';
 export type { WorkerStatus } from './status.ts';
-
-export interface WorkerEnd {
-  /**
-   * `drained`: all handlers ended by themselves · `stopped-handlers`: the deadline or a second signal stopped some ·
-   * `superseded`: another process has our worker id · `key-refused`: at the first start · `spool-lost`: the
-   * spool was taken by another process, removed or moved · `forced`: left at once, by a third signal or because handlers would not go.
-   */
-  readonly why:
-    | 'drained'
-    | 'stopped-handlers'
-    | 'superseded'
-    | 'key-refused'
-    | 'spool-lost'
-    | 'forced';
-  /** Reports that are still on disk: the next start sends them. */
-  readonly unsent: number;
-  /** Handlers that were stopped by the drain. */
-  readonly stopped: number;
-  readonly detail?: string;
-}
+export type { WorkerEnd } from './worker-end.ts';
 
 export class Worker {
   readonly #ctx: WorkerContext;
@@ -50,11 +44,12 @@ export class Worker {
   readonly #presence: PresenceLoop;
   readonly #hints: HintLoop;
   readonly #discovery: DiscoveryLoop;
+  readonly #ending: Drain;
   readonly #end = deferred<WorkerEnd>();
+  readonly #gone = deferred<void>();
   #started: Promise<void> | undefined;
   #draining: Promise<void> | undefined;
   #special: { why: WorkerEnd['why']; detail: string } | undefined;
-  #stoppedHandlers = 0;
   #closed = false;
 
   constructor(ports: WorkerPorts, settings: WorkerSettings) {
@@ -65,6 +60,7 @@ export class Worker {
     this.#presence = new PresenceLoop(this.#ctx, this.#run.attempts);
     this.#hints = new HintLoop(this.#ctx, this.#renewals, this.#presence);
     this.#discovery = new DiscoveryLoop(this.#ctx, this.#run.reports);
+    this.#ending = new Drain(this.#ctx, this.#run, this.#claims);
     this.#ctx.onSpoolLost = (why) => this.spoolLost(why);
     this.#ctx.onDrainWish = () => {
       if (!this.#ctx.draining)
@@ -72,11 +68,21 @@ export class Worker {
       void this.drain();
     };
     this.#ctx.onSuperseded = (why) => this.#superseded(why);
+    this.#ctx.onOtherContract = (theirs) => this.#otherContract(theirs);
   }
 
   /** Resolves when the worker has ended, once. Never rejects. */
   get ended(): Promise<WorkerEnd> {
     return this.#end.promise;
+  }
+
+  /**
+   * Resolves when nothing of it is left: with `ended`, or later where handlers inside this program would not go. Until the
+   * last of those has ended the worker keeps their leases and its spool, so that nobody begins their tasks a second time,
+   * and delivers what they say. Never rejects.
+   */
+  get gone(): Promise<void> {
+    return this.#gone.promise;
   }
 
   /** Ends what an earlier process left, says hello, starts the loops. An outage does not fail it. Twice is once. */
@@ -101,6 +107,7 @@ export class Worker {
       await this.#finish({
         why: 'key-refused',
         detail: `${status} ${problem.code}: ${problem.detail ?? problem.title ?? ''}`,
+        ...limitOf(problem),
       });
       return;
     }
@@ -118,9 +125,10 @@ export class Worker {
     this.#discovery.start();
     if (this.#ctx.draining) return;
     this.#hints.start();
-    // Nothing is claimed before the control plane was told what the earlier session lost.
-    if (lost.length === 0) this.#claims.start();
-    else void told.then(() => this.#claims.start());
+    // Nothing is claimed before the control plane was asked what it speaks, and told what the earlier session lost.
+    void Promise.all([this.#discovery.asked, lost.length === 0 ? undefined : told]).then(() =>
+      this.#claims.start(),
+    );
   }
 
   /** SIGTERM or SIGINT: the first drains, a second (at least 1 s later) stops the handlers, a third leaves now. */
@@ -137,7 +145,7 @@ export class Worker {
         'drain.stopping',
         'A second signal: handlers are stopped and what they say is kept. A third one leaves at once.',
       );
-      this.#stopHandlers();
+      this.#ending.stopHandlers();
     } else if (next.phase === 'leaving') {
       log.error('drain.leaving', 'A third signal: leaving now.');
       void this.#finish({ why: 'forced', detail: 'a third signal' });
@@ -166,6 +174,40 @@ export class Worker {
     this.#ctx.trouble('spool', why);
   }
 
+  /** What readiness and the watchdog are decided from (`core/readiness.ts`). */
+  contact(): Contact {
+    return contactOf(this.#ctx, this.#run.attempts);
+  }
+
+  /**
+   * Other handlers from now on: new claims are for them, attempts that are here go on with those they were claimed for.
+   * @param why nothing is left to serve, in words; then nothing is claimed.
+   */
+  serve(handlers: readonly ServedHandler[], kept: readonly KeptHandler[], why?: string): void {
+    this.#ctx.serve(new Served(handlers, kept));
+    this.#ctx.trouble('handlers', why);
+  }
+
+  /** Other settings from now on. */
+  adjust(changed: Partial<LiveSettings>): void {
+    this.#ctx.settings = { ...this.#ctx.settings, ...changed };
+    this.#run.attempts.recount();
+    this.#ctx.askForWork();
+    this.#ctx.wake.presence.wake();
+  }
+
+  /** Reads the key again. `true`: it is another. */
+  async reloadKey(): Promise<boolean> {
+    const { clock } = this.#ctx.ports;
+    return this.#ctx.readKeyAgain(clock.now());
+  }
+
+  /** Ids of code that is served, or that attempts which are here were claimed for. */
+  codesInUse(): Set<string> {
+    const served = this.#ctx.served.handlers.flatMap(({ code }) => code?.id ?? []);
+    return new Set([...served, ...this.#run.attempts.codes()]);
+  }
+
   status(): WorkerStatus {
     return workerStatus(this.#ctx, this.#run);
   }
@@ -175,113 +217,64 @@ export class Worker {
     this.#special = { why: 'superseded', detail: why };
     this.#ctx.ports.log.error(
       'session.superseded',
-      `Another process took over worker id "${this.#ctx.settings.workerId}": ${why} This one finishes what it has and ends. Give each worker a --worker-id of its own.`,
+      `Another worker took over worker id "${this.#ctx.settings.workerId}": ${why} This one finishes what it has and ends. Give each worker an id of its own.`,
+    );
+    void this.drain();
+  }
+
+  /** What runs may end, since nobody else may do it meanwhile; what it says is kept for a version that can tell it. */
+  #otherContract(theirs: readonly number[]): void {
+    const { says = '', next = '' } = noCommonContract(theirs, CONTRACT_VERSION) ?? {};
+    if (this.#special !== undefined) return;
+    this.#ctx.otherContract = true;
+    this.#special = { why: 'contract-mismatch', detail: `${says}. ${next}` };
+    this.#ctx.ports.log.error(
+      'contract.mismatch',
+      `No version of the contract is spoken by both sides: ${says}. This worker claims nothing, finishes what it has, keeps its reports and ends. ${next}`,
+      { theirs, ours: CONTRACT_VERSION },
     );
     void this.drain();
   }
 
   async #drain(): Promise<void> {
     if (this.#closed) return;
-    const { clock, log } = this.#ctx.ports;
-    const { drainTimeoutMs } = this.#ctx.settings;
-    const { attempts } = this.#run;
-    const last = clock.now() + drainTimeoutMs;
-    this.#ctx.drain = onDrainWish(this.#ctx.drain);
-    this.#ctx.drainUntil = last;
-    log.info(
-      'drain.begin',
-      `Draining: nothing more is claimed, ${attempts.slots.held} running, at most ${Math.round(drainTimeoutMs / 1000)} s.`,
-      { running: attempts.slots.held, waiting: attempts.slots.waiting },
-    );
-    attempts.feedAll({ kind: 'drain' });
-    const { wake } = this.#ctx;
-    wake.claim.wake();
-    wake.presence.wake();
-    const deadline = clock.timer(drainTimeoutMs - this.#graceMs(), () => {
-      this.#ctx.drain = onDeadline(this.#ctx.drain);
-      if (this.#working().length > 0)
-        log.warn(
-          'drain.deadline',
-          'The drain deadline has come: handlers are stopped and what they say is kept.',
-        );
-      this.#stopHandlers();
-    });
-    // A start that still waits for its first answer must not hold the drain.
-    await this.#orUntil(this.#started, clock.now() + workerDefaults.goodbyeMs);
-    const claims = this.#claims.stop();
-    await this.#until(() => this.#working().length === 0, last + workerDefaults.lastWordMs);
-    if (this.#working().length > 0) this.#claims.abandon();
-    else await this.#orUntil(claims, last);
-    await this.#until(() => this.#working().length === 0, last);
-    deadline.cancel();
-    const { reports } = this.#run;
-    await this.#until(
-      () => reports.unanswered === 0 && this.#working().length === 0,
-      this.#spoolUntil(last),
-    );
-    // A slow disk is no handler that would not go: its running record, or the report if it gets there, tells the next start.
-    const left = this.#working().filter(({ state }) => state.phase !== 'ending').length;
-    if (left > 0)
-      await this.#finish({
-        why: 'forced',
-        detail: `${left} handler${left === 1 ? '' : 's'} would not go`,
-      });
+    const left = await this.#ending.run(this.#started);
+    if (left > 0) await this.#force(left);
     else
       await this.#finish(
-        this.#special ?? { why: this.#stoppedHandlers > 0 ? 'stopped-handlers' : 'drained' },
+        this.#special ?? { why: this.#ending.stopped > 0 ? 'stopped-handlers' : 'drained' },
       );
   }
 
-  /** The grace lies inside the drain, and leaves handlers at least half of it to end by themselves. */
-  #graceMs(): number {
-    const { drainTimeoutMs, stopGraceMs } = this.#ctx.settings;
-    return Math.min(stopGraceMs, drainTimeoutMs / 2);
-  }
-
-  /** Reports get a moment even after the deadline: what the stopped handlers said is worth a try. */
-  #spoolUntil(last: number): number {
-    const now = this.#ctx.ports.clock.now();
-    return Math.max(
-      Math.min(last, now + workerDefaults.drainSpoolMs),
-      now + workerDefaults.lastWordMs,
-    );
-  }
-
-  /** Attempts that are not yet on disk or over. */
-  #working() {
-    return [...this.#run.attempts].filter(
-      (held) => !isOver(held.state) && held.state.phase !== 'spooled',
-    );
-  }
-
-  #stopHandlers(): void {
-    this.#stoppedHandlers += [...this.#run.attempts].filter(
-      (held) => held.state.phase === 'running' && held.state.stop === undefined,
-    ).length;
-    this.#run.attempts.feedAll({ kind: 'drain-deadline' });
-  }
-
-  async #until(done: () => boolean, last: number): Promise<void> {
-    const { clock } = this.#ctx.ports;
-    while (!done() && !this.#closed) {
-      const left = last - clock.now();
-      if (left <= 0) return;
-      await this.#ctx.wake.settled.wait(Math.ceil(left));
+  /** Handlers would not go. Where nobody can make them, the end is told and the rest of it waits for them. */
+  async #force(left: number): Promise<void> {
+    const handlers = `${left} handler${left === 1 ? '' : 's'}`;
+    const end = { why: 'forced', detail: `${handlers} would not go` } as const;
+    const { carrier, log } = this.#ctx.ports;
+    if (carrier.inProgram && !this.#closed) {
+      log.error(
+        'drain.forced',
+        `The drain ends although ${handlers} would not go. What runs inside this program cannot be killed: until it has ended, its lease is renewed, the spool stays taken, and what it says is delivered.`,
+        { running: left },
+      );
+      this.#end.resolve(this.#endOf(end));
+      await this.#ending.afterLast();
     }
+    await this.#finish(end);
   }
 
-  /** Waits for the work, at most until then. Leaves no timer behind: it would keep the process. */
-  async #orUntil(work: Promise<unknown> | undefined, last: number): Promise<void> {
-    const { clock } = this.#ctx.ports;
-    const over = new AbortController();
-    await Promise.race([
-      Promise.resolve(work).catch(() => {}),
-      clock.sleep(Math.max(0, last - clock.now()), over.signal),
-    ]);
-    over.abort();
+  #endOf(end: Pick<WorkerEnd, 'why' | 'detail' | 'beyond'>): WorkerEnd {
+    const unwritten = this.#ending.working().filter(({ state }) => state.phase === 'ending').length;
+    return {
+      why: end.why,
+      unsent: this.#run.reports.unanswered + unwritten,
+      stopped: this.#ending.stopped,
+      ...(end.detail === undefined ? {} : { detail: end.detail }),
+      ...(end.beyond === undefined ? {} : { beyond: end.beyond }),
+    };
   }
 
-  async #finish(end: { why: WorkerEnd['why']; detail?: string }): Promise<void> {
+  async #finish(end: Pick<WorkerEnd, 'why' | 'detail' | 'beyond'>): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     const { carrier, clock, log, spool, transport } = this.#ctx.ports;
@@ -295,16 +288,16 @@ export class Worker {
     this.#claims.abandon();
     for (const wakeup of Object.values(this.#ctx.wake)) wakeup.wake();
     if (atOnce) for (const held of this.#run.attempts) held.job?.stop('drain', 0);
-    if (end.why !== 'spool-lost' && end.why !== 'key-refused') await this.#presence.goodbye();
-    const unwritten = this.#working().filter(({ state }) => state.phase === 'ending').length;
-    const unsent = this.#run.reports.unanswered + unwritten;
+    if (!SILENT.includes(end.why)) await this.#presence.goodbye();
+    const told = this.#endOf(end);
     const closing = Promise.all([
       this.#hints.stop(),
       carrier.close(),
       transport.close(),
       end.why === 'spool-lost' ? undefined : spool.close(),
     ]);
-    await this.#orUntil(
+    await orUntil(
+      clock,
       closing.catch((cause) =>
         log.error(
           'close.failed',
@@ -313,14 +306,14 @@ export class Worker {
       ),
       clock.now() + workerDefaults.goodbyeMs,
     );
-    this.#end.resolve({
-      why: end.why,
-      unsent,
-      stopped: this.#stoppedHandlers,
-      ...(end.detail === undefined ? {} : { detail: end.detail }),
-    });
+    // In this order: who hears of the end finds out whether anything is left.
+    this.#gone.resolve();
+    this.#end.resolve(told);
   }
 }
+
+/** Ends after which nobody would hear a goodbye, or nothing may be said any more. */
+const SILENT: readonly WorkerEnd['why'][] = ['spool-lost', 'key-refused', 'contract-mismatch'];
 
 function keyRefused(
   answer: Answer<PresenceAnswer>,

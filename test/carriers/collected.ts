@@ -52,6 +52,9 @@ export function startJob(carrier: Carrier, overrides: Partial<Job>): Collected {
     refuseGate: (why) => running.refuseGate(why),
     stop: (reason, graceMs) => running.stop(reason, graceMs),
     ended,
+    get host() {
+      return running.host;
+    },
     get pid() {
       return running.pid;
     },

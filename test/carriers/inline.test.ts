@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { createInlineCarrier } from '../../src/carriers/inline.ts';
 import { TaskError } from '../../src/contract/errors.ts';
+import { hostDefaults } from '../../src/core/defaults.ts';
 import { defineHandler } from '../../src/handler/index.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { carrierCases, fixtures } from './carrier.cases.ts';
@@ -71,4 +72,19 @@ it('tells what is declared, and refuses a wrong declaration and a second handler
   await expect(
     carrier.handle('a/c', 1, { run, effectSafety: 'safe' as 'pure' }),
   ).rejects.toBeInstanceOf(TaskError);
+});
+
+it('refuses a result above the bound in the words of a host: it has to be written, kept and sent', async () => {
+  const carrier = createInlineCarrier({ clock: systemClock(), log: memoryLog() });
+  await carrier.handle('test/huge', 1, () => 'x'.repeat(hostDefaults.resultBytes));
+  const end = await startJob(carrier, { type: 'test/huge' }).ended;
+  expect(end).toEqual({
+    how: 'threw',
+    error: {
+      code: 'RESULT_INVALID',
+      message:
+        'The result has 67108866 bytes as JSON; at most 67108864 can be handed over. Put it into a file and return where it is.',
+      retryable: false,
+    },
+  });
 });

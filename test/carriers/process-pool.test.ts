@@ -1,10 +1,12 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
+import { nicerThan } from '../../src/carriers/give-way.ts';
 import { hostEnvironment } from '../../src/carriers/spawn-host.ts';
-import { startJob } from './collected.ts';
+import type { JobEnd } from '../../src/ports/carrier.ts';
+import { aJob, startJob } from './collected.ts';
 import { fixtureFile, marked, processCarrier } from './process-harness.ts';
 
 let made: ReturnType<typeof processCarrier>[] = [];
@@ -214,7 +216,7 @@ it('keeps compiled code in the folder that it is given, and hides that from hand
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('gives hosts no keys and no channel of another process', () => {
+it('gives hosts no keys, no channel of another process, and nothing that a service manager has said to the agent', () => {
   const env = {
     PATH: '/bin',
     INTERLOCK_WORKER_KEY: 'il_a',
@@ -222,6 +224,13 @@ it('gives hosts no keys and no channel of another process', () => {
     INTERLOCK_KEY_FILE: '/k',
     INTERLOCK_URL: 'http://127.0.0.1',
     NODE_CHANNEL_FD: '3',
+    NOTIFY_SOCKET: '/run/systemd/notify',
+    WATCHDOG_USEC: '60000000',
+    WATCHDOG_PID: '1',
+    CREDENTIALS_DIRECTORY: '/run/credentials/interlock-worker.service',
+    LISTEN_FDS: '1',
+    LISTEN_PID: '1',
+    LISTEN_FDNAMES: 'a',
     UNSET: undefined,
   };
   expect(hostEnvironment({ env, role: 'host', marker: 'm', id: 'm/1' })).toEqual({
@@ -231,6 +240,19 @@ it('gives hosts no keys and no channel of another process', () => {
     INTERLOCK_HOST_MARKER: 'm',
     INTERLOCK_HOST_ID: 'm/1',
   });
+});
+
+it('does not use a host again after an end that spoils it (F56), and tells which host a job had', async () => {
+  const spoils = (end: JobEnd) => end.how === 'threw' && end.error.code === 'CARD_DECLINED';
+  const { job, marker } = pool({ maxHosts: 1, spoils });
+  const hosts: (string | undefined)[] = [];
+  for (const thing of ['plain', 'plain', 'ownCode', 'plain']) {
+    const one = job('throws', { thing });
+    await one.until((told) => told.begun === 1);
+    hosts.push(one.host);
+    await one.ended;
+  }
+  expect(hosts).toEqual([1, 1, 1, 2].map((n) => `${marker}/${n}`));
 });
 
 /** Waits until there is no such process. */
@@ -247,6 +269,143 @@ async function gone(pid: number): Promise<void> {
 
 it('lets a handler give way to the agent, which has its lease to renew', async () => {
   const { pid } = pool();
-  expect(getPriority((await pid()) as number)).toBe(10);
-  expect(getPriority()).toBe(0);
+  const own = getPriority();
+  expect(getPriority((await pid()) as number)).toBe(nicerThan(own));
+  expect(getPriority()).toBe(own);
+});
+
+it('lets the session of a host give way to that of the agent, also where the agent is a nice one itself', async ({
+  skip,
+}) => {
+  expect([-5, 0, 9, 10, 19].map(nicerThan)).toEqual([5, 10, 19, 19, 19]);
+  const refusal = await groupsRefused();
+  if (refusal) skip(`this system lets nobody set the share of a session: ${refusal}`);
+  const { pid } = pool();
+  const host = (await pid()) as number;
+  // A process that nobody gave a session of its own is in no group of sessions: its file is empty.
+  const expected = nicerThan(groupNice('self') ?? 0);
+  while (groupNice(host) !== expected) await new Promise((resolve) => setImmediate(resolve));
+});
+
+/** How nice the session of a process is, for the scheduler; undefined where it has no say. */
+function groupNice(pid: number | 'self'): number | undefined {
+  const nice = /nice (-?\d+)/.exec(readFileSync(`/proc/${pid}/autogroup`, 'utf8'))?.[1];
+  return nice === undefined ? undefined : Number(nice);
+}
+
+/** Asks the kernel itself, with a session that has nothing to do with ours. Undefined: it may be done here. */
+async function groupsRefused(): Promise<string | undefined> {
+  const other = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { detached: true });
+  const path = `/proc/${other.pid}/autogroup`;
+  try {
+    for (;;) {
+      try {
+        writeFileSync(path, '3');
+        return groupNice(other.pid as number) === 3 ? undefined : `${path} does not keep it`;
+      } catch (error) {
+        // The kernel takes few such wishes a second of all programs together.
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return String(error);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+  } finally {
+    other.kill('SIGKILL');
+  }
+}
+
+describe('a job that is about to be given to a host', () => {
+  const listens = (giving: (host?: string) => Promise<void>, order: string[] = []) => ({
+    giving,
+    begun: () => void order.push('begun'),
+    progress: () => {},
+    log: () => {},
+    effectRequested: () => {},
+  });
+  const job = (fixture: string) => ({
+    ...aJob(),
+    file: fixtureFile(fixture),
+    type: `test/${fixture}`,
+  });
+
+  it('says so before, with the host, and a fresh host gets it when that is written down', async () => {
+    const { carrier, marker } = pool({ maxHosts: 1 });
+    const order: string[] = [];
+    const written = async (host?: string) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      order.push(`written for ${host}`);
+    };
+    await carrier.start(job('echo'), listens(written, order)).ended;
+    expect(order).toEqual([`written for ${marker}/1`, 'begun']);
+    // The same host again: said before, and not waited for.
+    const never = () => {
+      order.push('said');
+      return new Promise<void>(() => {});
+    };
+    await carrier.start(job('echo'), listens(never, order)).ended;
+    expect(order.slice(2)).toEqual(['said', 'begun']);
+  });
+
+  it('goes to another one where its host is gone meanwhile, and nowhere where it is stopped', async () => {
+    const { carrier, marker } = pool({ maxHosts: 1 });
+    const hosts: (string | undefined)[] = [];
+    const kills = async (host?: string) => {
+      if (hosts.push(host) > 1) return;
+      for (const pid of marked(marker)) process.kill(pid, 'SIGKILL');
+      while (marked(marker).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const moved = await carrier.start(job('echo'), listens(kills)).ended;
+    expect(moved).toMatchObject({ how: 'returned' });
+    expect(hosts).toEqual([`${marker}/1`, `${marker}/2`]);
+    const stopped = carrier.start(
+      job('context'),
+      listens(async () => stopped.stop('cancel', 60_000)),
+    );
+    expect(await stopped.ended).toEqual({ how: 'stopped' });
+  });
+});
+
+describe('code that is replaced', () => {
+  const file = fixtureFile('abuse');
+  const pidOf = async (one: ReturnType<typeof processCarrier>, code: string) => {
+    const end = await startJob(one.carrier, { file, code: { id: code }, input: { do: 'pid' } })
+      .ended;
+    return end.how === 'returned' ? end.result : end;
+  };
+
+  it('has hosts of its own, and those that rest end when it is not kept', async () => {
+    const one = pool({ maxHosts: 3 });
+    const [first, second] = [await pidOf(one, 'one'), await pidOf(one, 'two')];
+    expect(second).not.toBe(first);
+    expect(await pidOf(one, 'one')).toBe(first);
+    one.carrier.keepOnly(new Set(['two']));
+    expect(await pidOf(one, 'two')).toBe(second);
+    await expect.poll(() => marked(one.marker)).toEqual([second]);
+  });
+
+  it('still runs jobs that were meant for it, each host for the one that it has', async () => {
+    const one = pool({ maxHosts: 2 });
+    const waits = startJob(one.carrier, { file: fixtureFile('waits'), code: { id: 'one' } });
+    await waits.until(({ begun }) => begun === 1);
+    one.carrier.keepOnly(new Set(['two']));
+    const late = await pidOf(one, 'one');
+    expect(await pidOf(one, 'one')).not.toBe(late);
+    expect(marked(one.marker)).toContain(waits.pid);
+    waits.stop('cancel', 0);
+    await waits.ended;
+    await expect.poll(() => marked(one.marker)).toEqual([]);
+  });
+
+  it('has fewer hosts where there are fewer slots, without ending what runs', async () => {
+    const one = pool({ maxHosts: 3 });
+    const waits = startJob(one.carrier, { file: fixtureFile('waits') });
+    await waits.until(({ begun }) => begun === 1);
+    await Promise.all([one.job('echo').ended, one.job('context').ended]);
+    expect(marked(one.marker)).toHaveLength(3);
+    one.carrier.resize(1);
+    await expect.poll(() => marked(one.marker)).toEqual([waits.pid]);
+    const next = one.job('echo', 'next');
+    waits.stop('cancel', 0);
+    await waits.ended;
+    expect(await next.ended).toEqual({ how: 'returned', result: 'next' });
+  });
 });

@@ -2,12 +2,17 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { npmGone } from '../../src/cli/dev/parent.ts';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { PROGRAMS } from '../binary/executable.ts';
 import { type Proc, Processes, until } from '../e2e/processes.ts';
 import { temporaryFolder } from './world.ts';
 
 // Real processes on a machine that others keep busy.
 vi.setConfig({ testTimeout: 120_000 });
+
+const BIN = join(PROGRAMS, 'interlock');
 
 /** `interlock dev` as a person meets it: real processes, in a folder of its own, ended as a terminal ends them. */
 let processes: Processes;
@@ -106,6 +111,7 @@ it('brings up three processes, shows a task done, serves a second terminal, and 
   expect(again.err).toContain(
     `interlock dev already runs in this folder (process ${proc.pid}) at ${url}`,
   );
+  expect(again.err).toContain(`or kill ${proc.pid} (`);
 
   proc.killGroup('SIGINT');
   expect(await proc.ending()).toEqual({ code: 0, signal: null });
@@ -187,7 +193,7 @@ it('stops a handler that does not end at a second Ctrl-C', async () => {
   expect(proc.running).toBe(true);
   proc.killGroup('SIGINT');
   expect(await proc.ending()).toMatchObject({ code: 0 });
-  expect(proc.out).toMatch(/1 handler had not ended .+ was stopped[\s\S]+All ended/);
+  expect(proc.out).toMatch(/1 handler had to be told to stop[\s\S]+All ended/);
 });
 
 it('ends with its own code when a process of it dies, and ends the others', async () => {
@@ -207,3 +213,29 @@ function holdPort(port = 0): Promise<Server> {
     server.listen(port, '127.0.0.1', () => resolve(server));
   });
 }
+
+it('ends in order when the shell of npm is gone, as after a SIGTERM to npm', async () => {
+  const shell = processes.start('sh', ['-c', `'${BIN}' dev --listen 127.0.0.1:0; true`], {
+    cwd,
+    group: true,
+    env: { npm_lifecycle_event: 'start', npm_lifecycle_script: 'node ./bin/interlock dev' },
+  });
+  await ready(shell);
+  const { controlPlane, worker, host } = pids(shell);
+  const { pid } = JSON.parse(readFileSync(join(cwd, '.interlock', 'dev.json'), 'utf8'));
+  expect(pid).not.toBe(shell.pid);
+  process.kill(shell.pid, 'SIGTERM');
+  await until(() => ![pid, controlPlane, worker, host].some(alive), 'end of all');
+});
+
+it('watches no shell but that of an npm that waits for it', async () => {
+  const clock = systemClock();
+  const never = new AbortController().signal;
+  const gone = (env: Record<string, string>) => npmGone({ env, clock }, never, () => 1);
+  expect(await gone({})).toBe(false);
+  const npm_lifecycle_event = 'start';
+  expect(await gone({ npm_lifecycle_event, npm_lifecycle_script: 'interlock dev &' })).toBe(false);
+  let looks = 0;
+  const env = { npm_lifecycle_event, npm_lifecycle_script: 'a && interlock dev' };
+  expect(await npmGone({ env, clock }, never, () => (looks++ === 0 ? 7 : 1))).toBe(true);
+});

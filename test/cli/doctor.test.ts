@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, createServer as createTcpServer } from 'node:net';
@@ -6,16 +7,18 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { checkClock } from '../../src/cli/doctor/reach.ts';
 import { checkService } from '../../src/cli/doctor/service.ts';
-import { checkSpool, liesInMemory } from '../../src/cli/doctor/spool-checks.ts';
+import { checkSpool, type SpoolSurroundings } from '../../src/cli/doctor/spool-checks.ts';
 import { checkStale, readStale } from '../../src/cli/doctor/stale-reports.ts';
 import { limits } from '../../src/contract/index.ts';
+import { MARKER_VARIABLE } from '../../src/handler/protocol.ts';
+import { openSpool, type SpoolInspection } from '../../src/spool/index.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemDisk } from '../../src/system/disk.ts';
 import { systemFolderLock } from '../../src/system/folder-lock.ts';
 import { systemProcessInfo } from '../../src/system/process-info.ts';
-import { openSpool, type SpoolInspection } from '../../src/worker/spool.ts';
 import { silent, startPlane } from './plane.ts';
 import { interlock } from './run.ts';
+import { complete, fullSpool, META, openGarage } from './spool-world.ts';
 import { temporaryFolder } from './world.ts';
 
 interface Line {
@@ -72,8 +75,9 @@ describe('doctor', () => {
       key: 'ok',
       queue: 'ok',
       workers: 'warn',
-      outbox: 'ok',
+      deliveries: 'ok',
       transport: 'ok',
+      hints: 'ok',
       handlers: 'skip',
       spool: 'skip',
     });
@@ -161,6 +165,14 @@ describe('stale reports', () => {
     });
   });
 
+  it('ask for nothing where the control plane says that what it kept was dealt with', () => {
+    const late = { ...report('complete', true), open: false };
+    expect(checkStale('/s', 1, [late])).toMatchObject({
+      state: 'ok',
+      says: expect.stringContaining('what the control plane kept of them was dealt with'),
+    });
+  });
+
   it('name the task whose outcome can still be taken', () => {
     expect(checkStale('/s', 2, [report('lost', false), report('complete', true)])).toMatchObject({
       state: 'warn',
@@ -208,8 +220,13 @@ describe('doctor tells apart', () => {
 
   it('a port that speaks no TLS', async () => {
     const port = await listening(createServer(page));
-    const { states } = await doctor(['--url', `https://127.0.0.1:${port}`], key);
+    const { states, of } = await doctor(['--url', `https://127.0.0.1:${port}`], key);
     expect(states).toMatchObject({ name: 'ok', connect: 'ok', tls: 'fail' });
+    expect(of('tls')[0]?.fix).toMatch(/^Give the address with http:/);
+    const shown = await interlock(['tasks', 'list', '--url', `https://127.0.0.1:${port}`], {
+      env: { INTERLOCK_PRODUCER_KEY: `il_${'a'.repeat(43)}` },
+    });
+    expect(shown.err).toMatch(/next +Write the address with http:/);
   });
 
   it('a certificate that nobody here knows', async () => {
@@ -226,6 +243,13 @@ describe('doctor tells apart', () => {
     // Known, it is the next step that fails.
     const known = await doctor(['--url', `https://127.0.0.1:${port}`, '--ca-file', authority], key);
     expect(known.states).toMatchObject({ tls: 'ok', contract: 'fail' });
+    // Spoken to without TLS.
+    const plain = await doctor(['--url', `http://127.0.0.1:${port}`], key);
+    expect(plain.of('contract')[0]?.fix).toMatch(/^Give the address with https:/);
+    const shown = await interlock(['tasks', 'list', '--url', `http://127.0.0.1:${port}`], {
+      env: { INTERLOCK_PRODUCER_KEY: `il_${'a'.repeat(43)}` },
+    });
+    expect(shown.err).toMatch(/that port may speak TLS: then its address begins with https:/);
   });
 
   it('a page of something else', async () => {
@@ -303,6 +327,7 @@ describe('queue, workers and outbox', () => {
     oldestQueuedMs: null,
     workers: { ready: 1, full: 0, draining: 0, offline: 2 },
     outboxDebt: 0,
+    troubles: [] as { workerId: string; says: string }[],
   };
   const states = (given: Partial<typeof answer>) =>
     checkService({ ...answer, ...given } as typeof answer).map(
@@ -315,6 +340,29 @@ describe('queue, workers and outbox', () => {
       'ok 1 ready, 2 offline',
       'ok nothing is waiting to be delivered',
     ]);
+    const says = 'demo/hello@1 is paused for 8 s: it failed here for reasons of this host';
+    expect(states({ troubles: [{ workerId: 'garage', says }] })).toContain(`warn garage: ${says}`);
+    const fixOf = (says: string) =>
+      checkService({ ...answer, troubles: [{ workerId: 'garage', says }] } as typeof answer).find(
+        ({ name }) => name === 'worker',
+      )?.fix;
+    expect(fixOf(says)).toMatch(/^Mend that on the machine of garage; the type is tried again/);
+    const full = 'claims nothing: the spool /s cannot be written (ENOSPC). The disk is full: free';
+    expect(fixOf(full)).toBe(
+      'Do what is said there on the machine of garage: it goes on by itself then.',
+    );
+    expect(fixOf('1 handler does not go and keeps its slot')).toContain('or restart');
+    const ended =
+      'was last heard with the key "gw2", which was revoked at 2026-01-01T00:00:01.000Z: put a new one into its key file';
+    expect(fixOf(ended)).toContain(
+      'keys new "garage" --kind task-worker, and put it into the key file on the machine of garage',
+    );
+    const [, workers] = checkService({
+      ...answer,
+      workers: { ready: 0, full: 0, draining: 0, offline: 1 },
+      troubles: [{ workerId: 'garage', says: ended }],
+    } as typeof answer);
+    expect(workers?.fix).toMatch(/^Give garage a key \(see below\)/);
     const none = { ready: 0, full: 0, draining: 0, offline: 0 };
     expect(states({ workers: none, outboxDebt: 3 })).toEqual([
       'ok empty',
@@ -324,7 +372,10 @@ describe('queue, workers and outbox', () => {
     expect(states({ workers: none, queueDepth: 2 })[1]).toBe(
       'fail none is online, and 2 tasks wait',
     );
-    expect(checkService(undefined).map(({ state }) => state)).toEqual(['skip', 'skip', 'skip']);
+    expect(checkService(undefined).map(({ state, says }) => `${state} ${says}`)).toEqual(
+      Array(3).fill('skip no key was accepted'),
+    );
+    expect(checkService(undefined, false)[0]?.says).toBe('the control plane was not reached');
   });
 });
 
@@ -335,6 +386,8 @@ describe('the spool', () => {
     readable: { ok: true },
     writable: { ok: true, tookMs: 4 },
     owner: { workerId: 'w', pid: 7, hostName: 'h', since: '2026-01-01T00:00:00Z', state: 'alive' },
+    oldSessions: [],
+    reserveBytes: 4_194_304,
     pending: 0,
     bytes: 0,
     oldestMs: null,
@@ -344,13 +397,26 @@ describe('the spool', () => {
     newer: 0,
     unreadable: [],
   } as SpoolInspection;
-  const found = (given: Partial<SpoolInspection>, memory = false) =>
-    checkSpool({ ...sound, ...given }, memory).filter(
+  const found = (given: Partial<SpoolInspection>, around: SpoolSurroundings = {}) =>
+    checkSpool({ ...sound, ...given }, around).filter(
       ({ state }) => state !== 'ok' && state !== 'skip',
     );
 
   it('is sound where nothing is wrong', () => {
     expect(found({})).toEqual([]);
+  });
+
+  it('says how its worker is refused, without the key, and what to do about it', () => {
+    const why = `the control plane refused our key or address (401 UNAUTHENTICATED): The key "gw2" was revoked il_${'a'.repeat(43)}`;
+    const refusal = { at: '2026-01-01T00:00:00Z', why };
+    const [one, debt] = found({ refusal, pending: 1, oldestMs: 90_000 });
+    expect(one).toMatchObject({ name: 'spool refusal', state: 'warn' });
+    expect(one?.says).toContain('since 2026-01-01T00:00:00Z: the control plane refused our key');
+    expect(one?.says).not.toContain('aaaa');
+    expect(one?.fix).toMatch(/^Put a key that is good into its key file/);
+    expect(debt?.fix).toContain('refuses it until that is mended');
+    const owner = { ...sound.owner, state: 'closed' } as SpoolInspection['owner'];
+    expect(found({ refusal, owner })[0]?.fix).toMatch(/^Start the worker with a key that is good/);
   });
 
   it.each<[string, Partial<SpoolInspection>, string, RegExp]>([
@@ -413,12 +479,195 @@ describe('the spool', () => {
     });
   });
 
-  it('warns where it is in memory only', async () => {
-    expect(found({}, true)).toMatchObject([
-      { state: 'warn', says: expect.stringContaining('tmpfs') },
+  const GB = 2 ** 30;
+  const disk = { kind: 'disk', name: 'ext4', freeBytes: 75 * GB, freeFiles: 1e6 } as const;
+  const syncs = [1.2, 0.8, 0.9];
+
+  it('on a sound disk is told with its kind, its room and the time of fsync', () => {
+    const says = checkSpool(sound, { storage: disk, syncs }).map(({ says }) => says);
+    expect(says).toContain('ext4, 75 GB free');
+    expect(says).toContain('it takes 0.9 ms (median of 3), at most 1.2 ms');
+    expect(says).toContain('4 MB are kept for what runs when the disk is full');
+    expect(found({}, { storage: disk, syncs })).toEqual([]);
+    expect(found({}, { storage: { kind: 'unknown', name: 'x', freeBytes: GB }, syncs })).toEqual(
+      [],
+    );
+  });
+
+  it.each<[string, SpoolSurroundings, RegExp]>([
+    [
+      'in memory',
+      { storage: { ...disk, kind: 'memory', name: 'tmpfs' }, syncs: [0.001] },
+      /in memory \(tmpfs\)/,
+    ],
+    [
+      'in a container',
+      { storage: { ...disk, kind: 'overlay', name: 'overlay' } },
+      /layer of a container/,
+    ],
+    [
+      'on a network',
+      { storage: { ...disk, kind: 'network', name: 'nfs' } },
+      /network file system \(nfs\)/,
+    ],
+    [
+      'in user space',
+      { storage: { ...disk, kind: 'user-space', name: 'fuse' } },
+      /a program is the file system \(fuse\)/,
+    ],
+    [
+      'on a disk that is nearly full',
+      { storage: { ...disk, freeBytes: 2 ** 20 } },
+      /only 1 MB are free/,
+    ],
+    ['on a disk with few inodes', { storage: { ...disk, freeFiles: 12 } }, /only 12 more files/],
+    [
+      'on a disk that lies',
+      { storage: disk, syncs: [0.002, 0.001, 0.9] },
+      /0\.002 ms .+ faster than a disk can be/,
+    ],
+    [
+      'on a slow disk',
+      { storage: disk, syncs: [300, 400, 900] },
+      /400 ms .+ at most 900 ms: each report waits/,
+    ],
+    [
+      'with hosts of before',
+      { hosts: [{ pid: 7 }, { pid: 8 }] },
+      /2 handler processes .+ still run: 7, 8/,
+    ],
+  ])('%s is a warning, one', (_what, around, words) => {
+    expect(found({}, around)).toEqual([
+      {
+        name: expect.any(String),
+        state: 'warn',
+        says: expect.stringMatching(words),
+        fix: expect.any(String),
+      },
     ]);
-    if (process.platform === 'linux') expect(await liesInMemory('/dev/shm')).toBe(true);
-    expect(await liesInMemory('/nowhere')).toBe(false);
+  });
+
+  it('without its reserve tells that the disk was full, while a worker runs', () => {
+    expect(found({ reserveBytes: undefined })).toMatchObject([
+      { name: 'spool reserve', state: 'warn', says: 'it was given up: the disk was full' },
+    ]);
+    const closed = { ...sound.owner, state: 'closed' } as SpoolInspection['owner'] & object;
+    expect(found({ reserveBytes: undefined, owner: closed })).toEqual([]);
+  });
+
+  it('in memory is found to be so, and nothing is left of the probes', async () => {
+    if (process.platform !== 'linux') return;
+    const folder = mkdtempSync('/dev/shm/interlock-doctor-');
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const { spool } = await openGarage(folder);
+    const before = readdirSync(folder).sort();
+    const { code, states, of } = await doctor(['--spool', folder], {});
+    expect(readdirSync(folder).sort()).toEqual(before);
+    expect(of('spool disk')).toMatchObject([
+      { state: 'warn', says: expect.stringContaining('in memory (tmpfs)') },
+    ]);
+    expect(states).toMatchObject({
+      'spool write': 'ok',
+      'spool fsync': 'ok',
+      'spool reserve': 'ok',
+    });
+    expect(code).toBe(20); // The address, not the spool.
+    await spool.writeReport(complete('after'), META);
+    expect(spool.stats()).toMatchObject({ ok: true });
+    await spool.close();
+  });
+
+  it('tells handler processes of a session that is over, and what will end them', async () => {
+    if (process.platform === 'win32') return;
+    const { folder, spool } = await openGarage();
+    const { sessionId } = JSON.parse(readFileSync(join(folder, 'owner.json'), 'utf8'));
+    await spool.close();
+    const left = spawn(process.execPath, ['-e', 'process.stdin.resume()'], {
+      env: { [MARKER_VARIABLE]: sessionId },
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    });
+    onTestFinished(() => void left.kill('SIGKILL'));
+    await new Promise((resolve) => left.once('spawn', resolve));
+    const { of } = await doctor(['--spool', folder], {});
+    expect(of('spool hosts')).toMatchObject([
+      {
+        state: 'warn',
+        says: `a handler process of an earlier session still runs: ${left.pid}`,
+        fix: expect.stringContaining('The next start of the worker ends them'),
+      },
+    ]);
+    const gone = new Promise((resolve) => left.once('exit', resolve));
+    left.stdin.end();
+    await gone;
+    expect((await doctor(['--spool', folder], {})).of('spool hosts')).toEqual([]);
+  });
+
+  it('fails for what was refused or corrupt, not for what was stale, and names the command', async () => {
+    const plane = await startPlane();
+    const env = plane.env('task-producer');
+    const { folder, spool } = await fullSpool();
+    await spool.close();
+    const { code, of } = await doctor(['--spool', folder], env);
+    expect(code).toBe(20);
+    expect(of('spool refused')).toMatchObject([
+      {
+        state: 'fail',
+        fix: expect.stringMatching(
+          /^interlock spool list --state refused --spool .+ tsk_large cannot be delivered any more.+interlock spool show tsk_large --full --json --spool .+ discard tsk_large --spool /,
+        ),
+      },
+    ]);
+    expect(of('spool stale')).toMatchObject([{ state: 'warn' }]);
+    expect(of('spool damage')).toMatchObject([
+      {
+        state: 'fail',
+        fix: expect.stringContaining('interlock spool list --state corrupt --spool /'),
+      },
+    ]);
+    for (const state of ['refused', 'corrupt'])
+      await interlock(['spool', 'discard', '--all', '--state', state, '--yes', '--spool', folder]);
+    const after = await doctor(['--spool', folder], env);
+    expect(after.code).toBe(0);
+    expect(after.states).toMatchObject({ 'spool stale': 'warn', 'spool damage': 'ok' });
+  });
+
+  it('is no folder that no worker has used, and the one of npm start is named', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'spool'));
+    const named = await doctor(['--spool', join(cwd, 'spool')], {});
+    expect(named.of('spool')).toMatchObject([
+      { state: 'fail', says: expect.stringContaining('is no spool: no worker has used it') },
+    ]);
+    expect(readdirSync(join(cwd, 'spool'))).toEqual([]);
+    const { spool } = await openGarage(join(cwd, '.interlock/spool'));
+    await spool.close();
+    const { out } = await interlock(['tasks', 'doctor'], { cwd });
+    expect(out).toMatch(/skip {2}spool .+ \S*interlock tasks doctor --spool \.interlock\/spool\n/);
+  });
+
+  it('advises no late report that the control plane does not offer any more', async () => {
+    const plane = await startPlane();
+    const env = plane.env('task-producer');
+    const submitted = await interlock(['tasks', 'submit', 'demo/hello', '--json'], { env });
+    const taskId = JSON.parse(submitted.out).id;
+    const { folder, spool } = await openGarage();
+    const late = await spool.writeReport({ ...complete('late'), taskId }, META);
+    const problem = { code: 'STALE_ATTEMPT', recorded: true };
+    await spool.setAside(late, 'stale', { status: 409, problem });
+    await spool.close();
+    expect((await doctor(['--spool', folder], env)).of('spool stale')).toMatchObject([
+      { state: 'ok', says: expect.stringContaining('was dealt with') },
+    ]);
+    const away = await doctor(['--spool', folder], {});
+    expect(away.of('spool stale')).toMatchObject([
+      {
+        state: 'warn',
+        fix: expect.stringContaining(
+          `interlock tasks resolve ${taskId} --as late-report --reason "…"`,
+        ),
+      },
+    ]);
   });
 
   it('is read from the disk, beside the worker that holds it', async () => {
@@ -441,6 +690,7 @@ describe('the spool', () => {
     expect(held.states).toMatchObject({
       'spool read': 'ok',
       'spool write': 'ok',
+      'spool fsync': expect.stringMatching(/ok|warn/),
       'spool debt': 'ok',
     });
     await opened.spool.close();

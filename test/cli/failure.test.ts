@@ -7,7 +7,7 @@ import { settingTable } from '../../src/cli/setting-table.ts';
 import { makeStyle } from '../../src/cli/style.ts';
 import { problemCodes, TaskError } from '../../src/contract/index.ts';
 import { VERSION } from '../../src/contract/version.ts';
-import { spoolErrorCodes } from '../../src/worker/spool/errors.ts';
+import { spoolErrorCodes } from '../../src/spool/errors.ts';
 
 const root = join(import.meta.dirname, '../..');
 const operations = readFileSync(join(root, 'docs/operations.md'), 'utf8');
@@ -46,6 +46,13 @@ describe('settings', () => {
 });
 
 describe('an error', () => {
+  it('says in seconds how long a key above its rate has to wait, not by a header that nobody sees', () => {
+    const limited = (details: object) =>
+      new TaskError('RATE_LIMITED', 'Too many.', { hint: 'Retry-After', details: { ...details } });
+    expect(toFailure(limited({ retryAfterMs: 4_200 })).hint).toMatch(/^Wait 5 s, /);
+    expect(toFailure(limited({})).hint).toBe('Retry-After');
+  });
+
   it('says what, the next step, and its code, without a stack', () => {
     const error = new TaskError('NOT_FOUND', 'There is no task tsk_1 in project "default".', {
       hint: 'Check the id.',

@@ -39,6 +39,26 @@ describe('the key of a command', () => {
     expect(await used({ keyFile: undefined, env: {} })).toBe('il_profile_producer');
   });
 
+  it('is a credential of systemd where no setting names another place, and is not said to lie open', async () => {
+    const folder = temporaryFolder();
+    const all = places({ env: { CREDENTIALS_DIRECTORY: folder }, profile });
+    expect(keyCandidates(all).some(({ from }) => from.startsWith('credential'))).toBe(false);
+    writeFileSync(join(folder, 'worker-key'), 'il_credential\n', { mode: 0o440 });
+    const found = await findKey(['task-worker'], all);
+    expect(found).toMatchObject({ kind: 'task-worker', from: `credential ${folder}/worker-key` });
+    expect(found.source.current()).toBe('il_credential');
+    expect(found.advice).toBeUndefined();
+    const env = { ...all.env, INTERLOCK_WORKER_KEY: 'il_environment' };
+    const said = await findKey(['task-worker'], { ...all, env });
+    expect(said.source.current()).toBe('il_environment');
+    const named = { keyFile: keyFile(), keyFileFrom: '"key-file" in interlock.toml' };
+    const configured = await findKey(['task-worker'], { ...all, ...named });
+    expect(configured.source.current()).toBe('il_file');
+    await expect(findKey(['task-producer'], { ...all, profile: undefined })).rejects.toThrow(
+      /There is no task-producer key/,
+    );
+  });
+
   it('is of the first kind in the order of the command that a place has', async () => {
     const env = { INTERLOCK_ADMIN_KEY: 'il_admin', INTERLOCK_OPERATOR_KEY: 'il_operator' };
     const found = await findKey(['task-operator', 'admin'], places({ env, profile }));

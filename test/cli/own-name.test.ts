@@ -2,6 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { asTyped, ownName } from '../../src/cli/own-name.ts';
+import { filePrograms } from '../../src/cli/programs.ts';
 import { interlock } from './run.ts';
 import { temporaryFolder } from './world.ts';
 
@@ -16,7 +17,7 @@ function installed(name = 'package') {
     symlinkSync(join(root, 'bin', 'interlock'), join(root, where, 'interlock'));
     return join(root, where);
   };
-  return { folder, root, programs: join(root, 'dist'), link };
+  return { folder, root, programs: filePrograms(join(root, 'dist')), link };
 }
 
 describe('the name of this program', () => {
@@ -59,7 +60,7 @@ it('stands in the next step of an error for a person, not in JSON', async () => 
   const cwd = join(import.meta.dirname, '../..');
   const argv = ['tasks', 'list'];
   const url = { INTERLOCK_URL: 'http://127.0.0.1:1' };
-  const given = { cwd: temporaryFolder(), programs: join(cwd, 'dist'), env: url };
+  const given = { cwd: temporaryFolder(), programs: filePrograms(join(cwd, 'dist')), env: url };
   expect((await interlock(argv, given)).err).toContain(
     `An admin makes keys: ${join(cwd, 'bin/interlock')} keys new`,
   );

@@ -51,6 +51,10 @@ describe('the command line', () => {
     [['tasks', 'resolve', 'tsk_1', '--as', 'done'], /needs --as succeeded \| failed .+ not "done"/],
     [['keys', 'new', 'x', '--kind', 'worker'], /keys new needs --kind, not "worker"/],
     [['control-plane', '--lease-min', '1m'], /--lease-min is longer than --lease-default/],
+    [
+      ['control-plane', '--behind-proxy', '--tls-cert', 'c', '--tls-key', 'k'],
+      /--behind-proxy is for a control plane that speaks plain http[\s\S]+Leave it out/,
+    ],
     [['control-plane', '--store', 'postgres'], /--store: "postgres" must be sqlite or memory/],
     [['worker', '--max-concurrent', 'many'], /--max-concurrent: "many" must be a whole number/],
   ])('refuses %j with a usage error that names the mistake', async (argv, words) => {

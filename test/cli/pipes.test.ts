@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { TaskProducer } from '../../src/index.ts';
+import { PROGRAMS } from '../binary/executable.ts';
 import { Processes } from '../e2e/processes.ts';
 import { type Plane, startPlane } from './plane.ts';
 import { temporaryFolder } from './world.ts';
@@ -10,7 +11,7 @@ import { temporaryFolder } from './world.ts';
 vi.setConfig({ testTimeout: 60_000 });
 
 /** Pipes as a shell makes them: readers that leave early, come late, or were never there. */
-const INTERLOCK = `'${join(import.meta.dirname, '../../bin/interlock')}'`;
+const INTERLOCK = `'${join(PROGRAMS, 'interlock')}'`;
 /** More than any pipe holds, many times over. */
 const TASKS = 3_000;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseDuration } from '../../src/cli/duration.ts';
 import type { Surroundings } from '../../src/cli/setting-table.ts';
 import { settingTable } from '../../src/cli/setting-table.ts';
-import { checkConfigNames, readSettings, type SettingSources } from '../../src/cli/settings.ts';
+import { readSettings, type SettingSources } from '../../src/cli/settings.ts';
 import { TaskError } from '../../src/contract/index.ts';
 
 const around: Surroundings = {
@@ -62,6 +62,7 @@ describe('settings', () => {
       project: 'default',
       handlers: '/project/handlers',
       spool: undefined,
+      outbox: '/state/interlock/outbox',
       workerId: 'garage.local',
       maxConcurrent: 4,
       pools: ['default'],
@@ -75,6 +76,9 @@ describe('settings', () => {
       caFile: undefined,
       insecureHttp: false,
       listen: { host: '127.0.0.1', port: 7420 },
+      tlsCert: undefined,
+      tlsKey: undefined,
+      behindProxy: false,
       data: '/state/interlock/control-plane',
       store: 'sqlite',
       leaseMinMs: 5_000,
@@ -174,14 +178,6 @@ describe('settings', () => {
       expect(error.message).toMatch(words);
       expect(error.hint).toMatch(/Default: /);
     }
-  });
-
-  it('refuse a config file with a name that is no setting, and a key in it, without quoting the key', () => {
-    const unknown = refusal(() => checkConfigNames('/c.json', { 'max-concurent': 1 }));
-    expect(unknown.message).toMatch(/Did you mean "max-concurrent"\?/);
-    const secret = refusal(() => checkConfigNames('/c.json', { key: 'il_secret' }));
-    expect(secret.hint).toMatch(/INTERLOCK_<KIND>_KEY/);
-    expect(JSON.stringify(secret) + secret.message).not.toContain('il_secret');
   });
 
   it('make a worker id of every host name', () => {

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PROGRAMS } from '../binary/executable.ts';
 import { Processes } from '../e2e/processes.ts';
 import { interlock } from './run.ts';
 import { temporaryFolder } from './world.ts';
@@ -11,7 +12,7 @@ import { temporaryFolder } from './world.ts';
 // Real processes on a machine that others keep busy.
 vi.setConfig({ testTimeout: 60_000 });
 
-const INTERLOCK = join(import.meta.dirname, '../../bin/interlock');
+const INTERLOCK = join(PROGRAMS, 'interlock');
 
 let processes: Processes;
 let folder: string;
@@ -104,7 +105,7 @@ describe('a key that stdout does not take', () => {
 it('says in one sentence that the current folder is gone', async () => {
   for (const program of [INTERLOCK, `${INTERLOCK}-worker`]) {
     const { code, out, err } = await shell(
-      `mkdir gone && cd gone && rmdir "$PWD" && exec '${program}' --version`,
+      `mkdir gone && cd gone && rmdir "$PWD" && exec '${program}' tasks list`,
     );
     expect(out).toBe('');
     // The shells in front of it have their own word about it.

@@ -381,7 +381,7 @@ it('says with a failure that could be tried again how many attempts it had, and 
   const shown = await run('tasks', 'show', id);
   for (const text of [out, shown.out])
     expect(text).toMatch(
-      /2 of 2 attempts were used[\s\S]+next {3}interlock tasks logs .+retry .+--reason/,
+      /2 of 2 attempts were used[\s\S]+next {3}\S*interlock tasks logs .+retry .+--reason/,
     );
   expect(shown.out).toMatch(/failed: HANDLER_ERROR: busy \(2 of 2 attempts\)/);
 });

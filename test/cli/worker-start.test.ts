@@ -11,6 +11,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { processStat } from '../../src/carriers/process-group.ts';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { TaskProducer } from '../../src/index.ts';
+import { PROGRAMS } from '../binary/executable.ts';
 import { type Proc, Processes, until } from '../e2e/processes.ts';
 import { type Plane, startPlane } from './plane.ts';
 import { temporaryFolder } from './world.ts';
@@ -111,6 +112,7 @@ describe('a worker', () => {
   it('tells its status where --status-listen says', async () => {
     const proc = start(await startPlane(), { args: ['--status-listen', '127.0.0.1:0'] });
     const [, url = ''] = await proc.says(/GET (http:\/\/127\.0\.0\.1:\d+\/status)/);
+    await proc.event('worker.ready');
     const answer = await fetch(url);
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({ workerId: 'garage', slots: { max: 2, busy: 0 } });
@@ -124,7 +126,7 @@ describe('a worker', () => {
     const folder = temporaryFolder();
     const mark = join(folder, 'exit');
     const line = [
-      `'${join(import.meta.dirname, '../../bin/interlock-worker')}'`,
+      `'${join(PROGRAMS, 'interlock-worker')}'`,
       `--url ${plane.url} --worker-id garage --handlers '${handlersFolder()}' --spool '${folder}/spool'`,
       '--status-listen 127.0.0.1:0 --log-format text',
     ].join(' ');
@@ -167,6 +169,35 @@ describe('a worker that cannot start', () => {
     await refused(proc, 'key-refused', words);
     expect(proc.err).toMatch(/This one came from INTERLOCK_WORKER_KEY/);
     expect(proc.err).not.toContain(key(plane));
+  });
+
+  it('whose key is for other workers is told how it could start, and never says that it serves', async () => {
+    const plane = await startPlane();
+    const limited = async (limits: object) => {
+      const answer = await fetch(`${plane.url}/api/tasks/v1/keys`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${plane.key('admin')}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ name: 'shed', kind: 'task-worker', limits }),
+      });
+      return ((await answer.json()) as { key: string }).key;
+    };
+    const first = start(plane, {
+      env: { INTERLOCK_WORKER_KEY: await limited({ workerIdPrefix: 'shed-' }) },
+    });
+    await refused(
+      first,
+      'key-refused',
+      /limited to worker ids that begin with shed-[\s\S]+Start it with a --worker-id that begins with shed-, or have a key made/,
+    );
+    expect(first.events('worker.ready')).toEqual([]);
+    expect(first.err).not.toContain('keys new');
+    const second = start(plane, {
+      env: { INTERLOCK_WORKER_KEY: await limited({ pools: ['shed'] }) },
+    });
+    await refused(second, 'key-refused', /Start it with --pool shed, or have a key made without/);
   });
 
   it('refuses a key file that holds none', async () => {

@@ -5,6 +5,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import type { Io } from '../../src/cli/command.ts';
 import { outputTo } from '../../src/cli/output.ts';
+import { filePrograms } from '../../src/cli/programs.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemRandom } from '../../src/system/random.ts';
 
@@ -28,7 +29,7 @@ export function testWorld(given: Partial<Io> & { input?: string } = {}): TestWor
     err: outputTo(err.stream),
     terminal: { out: false, err: false },
     columns: undefined,
-    programs: join(import.meta.dirname, '../../dist'),
+    programs: filePrograms(join(import.meta.dirname, '../../dist')),
     clock: systemClock(),
     random: systemRandom(),
     ...given,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type OperationId, operations } from '../../src/contract/operations.ts';
 import { keyKinds } from '../../src/contract/service.ts';
 
-/** Who may call what (contract 6 and 9). */
+/** Who may call what (contract 9). */
 const may: Record<OperationId, readonly string[] | 'open'> = {
   discover: 'open',
   openapi: 'open',
@@ -28,6 +28,8 @@ const may: Record<OperationId, readonly string[] | 'open'> = {
   getWorker: ['task-producer', 'task-operator', 'admin'],
   listTypes: ['task-producer', 'task-operator', 'admin'],
   newKey: ['admin'],
+  listKeys: ['admin'],
+  revokeKey: ['admin'],
 };
 
 describe.each(operations.map((operation) => [operation.id, operation] as const))(

@@ -39,6 +39,7 @@ describe('problems', () => {
       'FILE_MISMATCH',
       'FLOW_CHANGED',
       'HANDLER_ERROR',
+      'HOST_UNHEALTHY',
       'INPUT_INVALID',
       'OUTCOME_UNKNOWN',
       'QUEUE_TIMEOUT',

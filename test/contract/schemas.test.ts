@@ -148,11 +148,30 @@ describe('readers ignore what they do not know', () => {
   });
 
   it('but a key is never made without the limits that were asked for', () => {
-    expect(service.newKeyRequest.safeParse({ name: 'n', kind: 'task-worker' }).success).toBe(true);
-    expect(
-      service.newKeyRequest.safeParse({ name: 'n', kind: 'task-worker', limits: { pools: ['a'] } })
-        .success,
-    ).toBe(false);
+    const made = (more: object) =>
+      service.newKeyRequest.safeParse({ name: 'n', kind: 'task-worker', ...more }).success;
+    expect(made({})).toBe(true);
+    expect(made({ limits: { pools: ['a'], types: ['a/b', 'a/b@2'], workerIdPrefix: 'w-' } })).toBe(
+      true,
+    );
+    for (const more of [
+      { limits: { queues: ['a'] } },
+      { limits: { pools: [] } },
+      { limits: { types: ['a/b@0'] } },
+      { limits: { types: ['a b'] } },
+      { limits: { workerIdPrefix: '/' } },
+      { limits: { requestsPerMinute: 0 } },
+      { expiresAt: '2030-01-01T00:00:00Z', expiresInMs: 1 },
+      { expiresInMs: 0 },
+      { kind: 'admin', limits: { pools: ['a'] } },
+      { kind: 'metrics', limits: { types: ['a'] } },
+      { kind: 'task-producer', limits: { workerIdPrefix: 'w' } },
+    ])
+      expect(made(more), JSON.stringify(more)).toBe(false);
+    expect(made({ kind: 'admin', limits: { requestsPerMinute: 60 } })).toBe(true);
+    for (const kind of ['task-worker', 'task-operator'])
+      expect(made({ kind, limits: { types: ['a'], workerIdPrefix: 'w' } }), kind).toBe(true);
+    expect(made({ kind: 'task-producer', limits: { types: ['a'], pools: ['w'] } })).toBe(true);
   });
 
   it('takes an effect safety of the future for the careful one', () => {
@@ -355,6 +374,17 @@ describe('what people send', () => {
       'needs',
       'type',
     ]);
+  });
+});
+
+describe('slots of a worker', () => {
+  it('are so few that their sum over a fleet is a whole number for every reader', () => {
+    for (const name of ['max', 'busy']) {
+      const slots = { max: 2, busy: 1, [name]: 10_001 };
+      expect(paths(worker.presenceRequest.safeParse({ ...presence, slots }))).toEqual([
+        `slots.${name}`,
+      ]);
+    }
   });
 });
 

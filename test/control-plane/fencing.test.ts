@@ -154,7 +154,7 @@ describe('identity of a report', () => {
   });
 });
 
-describe('rule 5: an expired lease', () => {
+describe('an expired lease (contract 1.22–1.30)', () => {
   it('takes a report of an expired attempt until the sweeper has ended it', async () => {
     const slow = await World.start({ timing: { sweepEveryMs: 3_600_000 } });
     // Nothing is due sooner than what the sweeper knows of, so its next look is made far away.

@@ -311,3 +311,50 @@ describe('every stream', () => {
     expect((await world.call('GET', '/doctor')).body.outboxDebt).toBe(0);
   });
 });
+
+describe('a task that failed for a reason of its host (F56)', () => {
+  /** It failed on w1 and may be claimed again. */
+  async function failed(code: string) {
+    const { task, attempt } = await world.running(
+      {},
+      { policy: { backoff: { initialMs: 100, jitter: 0 } } },
+    );
+    await world.report(attempt, 'fail', { error: { code, message: 'no card', retryable: true } });
+    await world.clock.advance(100);
+    return task.id as string;
+  }
+  const claimed = async (worker: string) => (await world.claim(worker)).map(({ taskId }) => taskId);
+  const waits = async (worker: string) => {
+    await world.claim(worker);
+    return listen(
+      `/hints?workerId=${worker}&sessionId=ses-${worker}`,
+      await world.key('task-worker'),
+    );
+  };
+
+  it('is left to another worker that waits for such tasks', async () => {
+    await waits('w2');
+    await world.claim('w2');
+    const id = await failed('HOST_UNHEALTHY');
+    expect(await claimed('w1')).toEqual([]);
+    expect(await claimed('w2')).toEqual([id]);
+  });
+
+  it('is given to the same one where no other waits, or none that comes', async () => {
+    const id = await failed('HOST_UNHEALTHY');
+    expect(await claimed('w1')).toEqual([id]);
+    await waits('w2');
+    await world.claim('w2');
+    const other = await failed('HOST_UNHEALTHY');
+    expect(await claimed('w1')).toEqual([]);
+    await world.clock.advance(5_000);
+    expect(await claimed('w1')).toEqual([other]);
+  });
+
+  it('and of its own alike is given to whoever asks first', async () => {
+    await waits('w2');
+    await world.claim('w2');
+    const id = await failed('TOO_BIG');
+    expect(await claimed('w1')).toEqual([id]);
+  });
+});

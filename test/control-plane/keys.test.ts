@@ -55,6 +55,21 @@ describe('a key', () => {
       expect((await world.call('POST', '/keys', { body })).status).toBe(400);
   });
 
+  it('is not made with a limit that would bind nothing', async () => {
+    for (const [kind, limit, value] of [
+      ['task-producer', 'workerIdPrefix', 'garage-'],
+      ['metrics', 'pools', ['x']],
+      ['admin', 'types', ['x']],
+    ] as const) {
+      const limits = { requestsPerMinute: 6, [limit]: value };
+      const reply = await world.call('POST', '/keys', { body: { name: 'bad', kind, limits } });
+      expect(reply).toMatchObject({
+        status: 400,
+        body: { code: 'INVALID_REQUEST', issues: [{ path: `limits.${limit}` }] },
+      });
+    }
+  });
+
   it('is for one of the known kinds, in a project with a plain name', async () => {
     await expect(
       makeKey(world, { kind: 'root' as KeyKind, project: 'p', name: 'x' }),

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { operations, parseJson, problem, problemCodes } from '../../src/contract/index.ts';
+import { operations, ops, parseJson, problem, problemCodes } from '../../src/contract/index.ts';
 import { type CallOptions, World } from './world.ts';
 
 /** What comes in at the door: bodies, headers, addresses, and the shape of every refusal. */
@@ -267,7 +267,9 @@ describe('addresses', () => {
       });
     }
     const { body } = await world.call('GET', '/openapi.json', { key: undefined });
-    expect(Object.keys(body.paths)).toHaveLength(new Set(operations.map(({ path }) => path)).size);
+    // The one for reports is there once for each op.
+    const paths = new Set(operations.map(({ path }) => path)).size - 1 + ops.length;
+    expect(Object.keys(body.paths)).toHaveLength(paths);
   });
 
   it('that nobody has are 404, methods that they lack are 405, both as problems', async () => {
@@ -284,6 +286,14 @@ describe('addresses', () => {
       body: { code: 'UNSUPPORTED_OPERATION', status: 405 },
     });
     expect(method.headers.get('allow')?.split(', ').sort()).toEqual(['GET', 'POST']);
+  });
+
+  it('that have a name of their own are no task of that name', async () => {
+    for (const method of ['GET', 'OPTIONS']) {
+      const { status, headers } = await world.call(method, '/tasks/batch');
+      expect([status, headers.get('allow')], method).toEqual([405, 'POST']);
+    }
+    expect((await world.call('GET', '/tasks/tsk_batch')).status).toBe(404);
   });
 
   it('of unknown reports are UNSUPPORTED_OPERATION on both routes', async () => {

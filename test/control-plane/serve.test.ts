@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -133,15 +133,59 @@ describe('an address', () => {
   it('is a host and a port', async () => {
     for (const listen of ['7420', 'host', '127.0.0.1:99999', '127.0.0.1:-1'])
       await expect(serve(folder(), { listen })).rejects.toMatchObject({ code: 'LISTEN_INVALID' });
-    await expect(serve(folder(), { listen: '203.0.113.9:0' })).rejects.toMatchObject({
-      code: 'LISTEN_FAILED',
-    });
+    const used = folder();
+    await (await serve(used)).stop();
+    await expect(serve(used, { listen: '203.0.113.9:0', behindProxy: true })).rejects.toMatchObject(
+      {
+        code: 'LISTEN_FAILED',
+      },
+    );
   });
 
-  it('beyond loopback is warned of: keys want TLS', async () => {
-    const one = await serve(folder(), { listen: '0.0.0.0:0' });
+  it('beyond loopback wants TLS, or to be told that a proxy has it', async () => {
+    const data = join(folder(), 'data');
+    await expect(serve(data, { listen: '0.0.0.0:0' })).rejects.toMatchObject({
+      code: 'LISTEN_PLAIN',
+      hint: expect.stringMatching(/--tls-cert.*--behind-proxy/),
+    });
+    await (await serve(data)).stop();
+    const one = await serve(data, { listen: '0.0.0.0:0', behindProxy: true });
     expect(one.url).toBe(`http://127.0.0.1:${one.port}`);
-    expect(lines.join('\n')).toMatch(/without TLS/);
+    expect(lines.join('\n')).toMatch(/serve.behind-proxy .* without TLS/);
+  });
+
+  it('beyond loopback wants keys first, and nothing is made without them', async () => {
+    const above = folder();
+    const data = join(above, 'data');
+    const open = { listen: '0.0.0.0:0', behindProxy: true };
+    const refused = {
+      code: 'LISTEN_WITHOUT_KEYS',
+      hint: expect.stringMatching(
+        /interlock keys new "admin" --kind admin --data .*data --create-data\. .*interlock control-plane --data/,
+      ),
+    };
+    await expect(serve(data, open)).rejects.toMatchObject(refused);
+    expect(readdirSync(above)).toEqual([]);
+    await expect(serve('', { ...open, store: 'memory', data: undefined })).rejects.toMatchObject({
+      code: 'LISTEN_WITHOUT_KEYS',
+    });
+    // One that was used and holds no key (its first start could not show it) is no better.
+    const stopped = serve(data, { showKey: () => Promise.reject(new Error('nobody reads it')) });
+    await expect(stopped).rejects.toThrow('nobody reads it');
+    await expect(serve(data, open)).rejects.toMatchObject(refused);
+    const { store, close } = openDataFolder(data, { clock, random, as: 'visitor' });
+    await makeKey({ store, random }, { kind: 'admin', project: 'default', name: 'a' });
+    await close();
+    expect((await serve(data, open)).adminKey).toBeUndefined();
+  });
+
+  it('beyond loopback still says that a database was lost', async () => {
+    const data = folder();
+    await (await serve(data)).stop();
+    rmSync(join(data, 'control-plane.db'));
+    await expect(serve(data, { listen: '0.0.0.0:0', behindProxy: true })).rejects.toMatchObject({
+      code: 'DATA_UNUSABLE',
+    });
   });
 });
 

@@ -16,6 +16,7 @@ beforeEach(async () => {
 });
 
 const HELLO = { type: 'demo/hello', schemaVersion: 1, effectSafety: 'pure' };
+const HELLO_NAME = { type: 'demo/hello', schemaVersion: 1 };
 const put = (worker: string, more: Record<string, unknown> = {}) =>
   world.call('PUT', `/workers/${worker}`, {
     body: {
@@ -108,9 +109,13 @@ describe('a worker', () => {
     await put('w1', {
       slots: { max: 1, busy: 1 },
       state: 'full',
-      notClaiming: 'a handler cannot be killed',
+      stuck: [{ ...HELLO_NAME, taskId: 'tsk_1', attemptId: 'att_1', pids: [7] }],
     });
-    expect((await view()).state).toBe('full');
+    expect(await view()).toMatchObject({
+      state: 'full',
+      words: 'full: its slot is working; 1 handler does not go and keeps its slot',
+      stuck: [{ type: 'demo/hello', taskId: 'tsk_1', pids: [7] }],
+    });
   });
 
   it('is offline after three missed presences; a claim or a renewal counts as one', async () => {
@@ -141,6 +146,91 @@ describe('a worker', () => {
       drainRequested: true,
       words: 'ready: 0 of 2 slots are working; it was asked to drain',
     });
+  });
+
+  it('says which types it leaves alone, for how much longer, and doctor does too', async () => {
+    const why = 'it failed here for reasons of this host: no card';
+    await put('w1', { pausedTypes: [{ ...HELLO_NAME, why, forMs: 8_000, failures: 1 }] });
+    await world.clock.advance(3_000);
+    expect(await view()).toMatchObject({
+      state: 'ready',
+      words: 'ready: 0 of 2 slots are working; 1 type is paused',
+      pausedTypes: [{ type: 'demo/hello', schemaVersion: 1, why, forMs: 5_000, failures: 1 }],
+    });
+    const troubles = async () => {
+      const { body } = await world.call('GET', '/doctor', { key: await world.key('task-worker') });
+      return doctorAnswer.parse(body).troubles;
+    };
+    expect(await troubles()).toEqual([
+      { workerId: 'w1', says: `demo/hello@1 is paused for 5 s: ${why}` },
+    ]);
+    const { id } = await world.submit();
+    const task = (await world.call('GET', `/tasks/${id}`)).body as { waitingFor?: string };
+    expect(task.waitingFor).toBe(
+      `1 worker, not claiming (w1: demo/hello@1 is paused for 5 s: ${why})`,
+    );
+    await world.clock.advance(6_000);
+    expect((await troubles())[0]?.says).toContain('is tried again with its next task');
+    await put('w1', { state: 'offline' });
+    expect(await troubles()).toEqual([]);
+  });
+
+  it('whose key was revoked or has expired is told as such at once, by name, and until it speaks with another', async () => {
+    const worker = await world.key('task-worker', 'default', 'gw1');
+    const say = (key: string, more: Record<string, unknown> = {}) =>
+      world.call('PUT', '/workers/w1', {
+        key,
+        body: {
+          sessionId: 'ses-w1',
+          state: 'ready',
+          slots: { max: 2, busy: 0 },
+          pools: ['default'],
+          handlersHash: 'h1',
+          handlers: [HELLO],
+          versions: {},
+          spool: { pending: 0, bytes: 0, oldestMs: null, ok: true },
+          ...more,
+        },
+      });
+    const doctor = async () => doctorAnswer.parse((await world.call('GET', '/doctor')).body);
+    await say(worker);
+    const { id: taskId } = await world.submit();
+    const waits = async () => (await world.call('GET', `/tasks/${taskId}`)).body.waitingFor;
+    expect(await waits()).toContain('ready: it should be claimed');
+    const { keys } = (await world.call('GET', '/keys')).body;
+    const { id } = keys.find(({ name }: { name: string }) => name === 'gw1');
+    await world.clock.advance(1_000);
+    await world.call('DELETE', `/keys/${id}`);
+    const says =
+      'was last heard with the key "gw1", which was revoked at 2026-01-01T00:00:01.000Z: put a new one into its key file';
+    expect(await doctor()).toMatchObject({
+      workers: { ready: 1 },
+      troubles: [{ workerId: 'w1', says }],
+    });
+    expect((await view()).words).toBe(`ready: 0 of 2 slots are working; it ${says}`);
+    expect(await waits()).toBe(`1 worker, not claiming (w1: it ${says})`);
+    await world.clock.advance(95_000);
+    expect((await view()).words).toBe(`offline: last seen 96 s ago; it ${says}`);
+    expect((await doctor()).troubles).toEqual([{ workerId: 'w1', says }]);
+    expect((await doctor()).troubles.map(({ says }) => says).join()).not.toContain('il_');
+    // The next key has an end: it is told when it has come.
+    const short = await world.call('POST', '/keys', {
+      body: { name: 'gw2', kind: 'task-worker', expiresInMs: 60_000 },
+    });
+    await say(short.body.key);
+    expect((await doctor()).troubles).toEqual([]);
+    await world.clock.advance(61_000);
+    expect((await doctor()).troubles[0]?.says).toContain('key "gw2", which has expired at ');
+    // One that said goodbye wants no key.
+    await say(await world.key('task-worker'));
+    expect((await view()).state).toBe('ready');
+    const third = await world.call('POST', '/keys', {
+      body: { name: 'gw3', kind: 'task-worker', expiresInMs: 60_000 },
+    });
+    await say(third.body.key, { state: 'offline' });
+    await world.clock.advance(61_000);
+    expect((await doctor()).troubles).toEqual([]);
+    expect((await view()).words).toMatch(/^offline: it said goodbye \d+ s ago$/);
   });
 
   it('that has only claimed so far is known by that', async () => {
@@ -268,6 +358,7 @@ describe('types and doctor', () => {
         oldestQueuedMs: 2_000,
         workers: { ready: 2, full: 0, draining: 0, offline: 0 },
         outboxDebt: 0,
+        troubles: [],
       });
     }
   });

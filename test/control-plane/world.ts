@@ -40,7 +40,7 @@ export class World {
   readonly clock: SimulatedClock;
   readonly random: SimulatedRandom;
   readonly log: LogLine[] = [];
-  readonly store: Store;
+  store: Store;
   app: App;
   readonly #options: WorldOptions;
   readonly #keys = new Map<string, string>();
@@ -73,9 +73,10 @@ export class World {
     });
   }
 
-  /** The process ends and another one starts on the same store. */
-  async restart(): Promise<void> {
+  /** The process ends and another one starts on the same store, or on what `reopened` makes of it. */
+  async restart(reopened?: () => Promise<Store>): Promise<void> {
     await this.app.stop();
+    if (reopened) this.store = await reopened();
     this.app = this.#made();
     await this.app.start();
   }

@@ -3,7 +3,7 @@ import type { Problem, TerminalReport } from '../../src/contract/index.ts';
 import { type DecisionFacts, decideAnswer } from '../../src/core/report-answer.ts';
 import { identity, reportInWords } from './attempt-words.ts';
 
-/** Every answer to every terminal report (contract 5 "Answers to a terminal report", 9). */
+/** Every answer to every terminal report (contract 5 "Answers to a terminal report"). */
 const error = { code: 'BROKEN', message: 'A long story.', retryable: true, details: { a: 1 } };
 const reports: Record<string, TerminalReport> = {
   complete: { op: 'complete', ...identity, result: { huge: true } },

@@ -22,7 +22,7 @@ import {
   unknown,
 } from './task-world.ts';
 
-/** Rules 3 to 5 of the contract: what each report is answered, by what has become of its attempt. */
+/** Section 1 of the contract: what each report is answered, by what has become of its attempt. */
 const reports: Record<string, Said> = {
   renew,
   start,

@@ -1,12 +1,17 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   begunAgain,
+  endedWell,
   everyType,
+  everyTypeInWords,
+  failedHere,
+  type HostFailures,
   nextTrial,
   noPauses,
   type Pauses,
   pausedBy,
-  pausesInWords,
+  pausedTypes,
+  pauseInWords,
   slotsFor,
 } from '../../src/core/type-pauses.ts';
 
@@ -59,18 +64,30 @@ it('counts what was claimed together as one failure', () => {
 const own = fail(noPauses, 0).pauses;
 const host = fail(noPauses, 0, A, 'HOST_NOT_STARTED').pauses;
 
+/** An attempt that waits or is being started; one that has begun. */
+const waits = (type: string, claimedAt = 0) => ({ type, begun: false, claimedAt });
+const works = (type: string, claimedAt = 0) => ({ type, begun: true, claimedAt });
+const sick = pausedBy(noPauses, { type: A, why: 'no card', endedBy: 'outcome' }, 0, MIDDLE).pauses;
+
 it.each([
-  ['nothing is paused', noPauses, A, [A, A], 0, 4],
+  ['nothing is paused', noPauses, A, [waits(A), waits(A)], 0, 4],
   ['it is paused', own, A, [], 999, 0],
-  ['another type is paused', own, B, [A], 999, 4],
+  ['another type is paused', own, B, [waits(A)], 999, 4],
   ['its trial has come', own, A, [], 1_000, 1],
-  ['its trial is under way', own, A, [A], 1_000, 0],
-  ['its trial has come and others have not begun', own, A, [B], 1_000, 1],
+  ['its trial is under way', own, A, [waits(A)], 1_000, 0],
+  ['its trial has begun', own, A, [works(A)], 1_000, 1],
+  ['its trial has come and others have not begun', own, A, [waits(B)], 1_000, 1],
   ['every type is paused', host, B, [], 999, 0],
   ['the trial of every type has come', host, B, [], 1_000, 1],
-  ['the trial of every type is under way', host, B, [A], 1_000, 0],
-] as const)('when %s', (_, pauses, type, unbegun, now, slots) => {
-  expect(slotsFor(pauses, type, 4, unbegun, now)).toBe(slots);
+  ['the trial of every type is under way', host, B, [waits(A)], 1_000, 0],
+  ['it is paused for its failures', sick, A, [], 1_999, 0],
+  ['another type is paused for its failures', sick, B, [works(A, 2_000)], 2_000, 4],
+  ['its trial after failures has come', sick, A, [], 2_000, 1],
+  ['its trial after failures is claimed', sick, A, [waits(A, 2_000)], 2_001, 0],
+  ['its trial after failures is at work', sick, A, [works(A, 2_000)], 9_000, 0],
+  ['one from before its failures is still at work', sick, A, [works(A, 1_999)], 2_000, 1],
+] as const)('when %s', (_, pauses, type, here, now, slots) => {
+  expect(slotsFor(pauses, type, 4, here, now)).toBe(slots);
 });
 
 it('pauses the type itself too where no process can be started', () => {
@@ -99,19 +116,67 @@ it('tells when the next trial is due', () => {
   ]);
 });
 
-it('is told in words', () => {
-  expect(pausesInWords(noPauses, 0)).toBeUndefined();
-  expect(pausesInWords(own, 0)).toBe(
-    'demo/a@1 is paused for 1 s: its handler could not be started: broken',
+it('is told in words and as data', () => {
+  const named = (key: string) => ({ type: key.slice(0, -2), schemaVersion: 1 });
+  const told = (pauses: Pauses, now: number) => pausedTypes(pauses, now, named);
+  expect(told(noPauses, 0)).toEqual([]);
+  expect(told(own, 400)).toEqual([
+    { type: 'demo/a', schemaVersion: 1, forMs: 600, failures: 1, why: 'broken' },
+  ]);
+  expect(pauseInWords({ forMs: 8_000, failures: 1, why: 'broken' })).toBe(
+    'is paused for 8 s: broken',
   );
   const twice = fail(own, 1_000).pauses;
-  expect(pausesInWords(twice, 3_000)).toBe(
-    'demo/a@1 is tried again with its next task: its handler could not be started (2 times in a row): broken',
+  expect(told(twice, 3_000)).toMatchObject([{ forMs: 0, failures: 2 }]);
+  expect(pauseInWords({ forMs: 0, failures: 2, why: 'broken' })).toBe(
+    'is tried again with its next task (2 pauses in a row): broken',
   );
-  expect(pausesInWords(host, 0)).toBe(
-    'every type is paused for 1 s: no handler could be started: broken',
-  );
-  expect(pausesInWords(fail(host, 0, B, 'HANDLER_NOT_LOADED', 'typo').pauses, 0)).toBe(
-    'every type is paused for 1 s: no handler could be started: broken; demo/b@1 is paused for 1 s: its handler could not be started: typo',
-  );
+  expect(everyTypeInWords(own, 0)).toBeUndefined();
+  // One reason, told once.
+  expect(everyTypeInWords(host, 0)).toBe('every type is paused for 1 s: broken');
+  expect(told(host, 0)).toEqual([]);
+  expect(told(fail(host, 0, B, 'HANDLER_NOT_LOADED', 'typo').pauses, 0)).toMatchObject([
+    { type: 'demo/b', why: 'typo' },
+  ]);
+});
+
+describe('failures for reasons of this host (F56)', () => {
+  const row = (...tasks: string[]) => {
+    let rows: HostFailures = new Map();
+    return tasks.map((task) => {
+      const { rows: next, pause } = failedHere(rows, A, task);
+      rows = next;
+      return pause;
+    });
+  };
+
+  it('pause the type from the third in a row on, and then begin anew', () => {
+    expect(row('1', '2', '3', '4', '5', '6')).toEqual([false, false, true, false, false, true]);
+    expect(row('1', '2', '1')).toEqual([false, false, true]);
+  });
+
+  it('pause nothing while they are all of one task', () => {
+    expect(row('1', '1', '1', '1', '1')).toEqual(Array(5).fill(false));
+    expect(row('1', '1', '1', '1', '2').at(-1)).toBe(true);
+  });
+
+  it('make pauses that double from two seconds to two minutes', () => {
+    const lengths: number[] = [];
+    let pauses = noPauses;
+    for (let i = 0; i < 8; i++) {
+      const now = pauses.get(A)?.until ?? 0;
+      const trouble = { type: A, why: 'no card', endedBy: 'outcome' } as const;
+      pauses = pausedBy(pauses, trouble, now, MIDDLE).pauses;
+      lengths.push(pauses.get(A)?.forMs ?? 0);
+    }
+    expect(lengths).toEqual([2, 4, 8, 16, 32, 64, 120, 120].map((s) => s * 1_000));
+  });
+
+  it('are not made good by a beginning, only by an end, whenever it was claimed', () => {
+    expect(begunAgain(sick, A, 5_000)).toMatchObject({ over: [], pauses: sick });
+    expect(endedWell(sick, A)).toMatchObject({ over: [A], pauses: noPauses });
+    expect(endedWell(sick, B)).toMatchObject({ over: [] });
+    // That one could not be started is not mended by an older one that ends.
+    expect(endedWell(own, A)).toMatchObject({ over: [], pauses: own });
+  });
 });

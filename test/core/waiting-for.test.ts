@@ -19,6 +19,13 @@ const worker = (workerId: string, more: Partial<WorkerFacts> = {}): WorkerFacts 
   types: [{ type: 'demo/hello', schemaVersion: 1 }],
   ...more,
 });
+const paused = (type: string) => ({
+  type,
+  schemaVersion: 1,
+  forMs: 8_000,
+  failures: 1,
+  why: 'its handler could not be started: ENOENT',
+});
 const full = (workerId: string) => worker(workerId, { state: 'full' });
 const words = (world: TaskWorld, workers: WorkerFacts[] = []) =>
   waitingFor(world.now, world.task, world.task.attemptId ? world.latest : undefined, workers);
@@ -36,19 +43,28 @@ describe('a queued task waits for', () => {
     ],
     [
       '1 worker, a ready: it should be claimed within seconds',
+      [worker('a', { pausedTypes: [paused('demo/other')] })],
+    ],
+    [
+      '1 worker, not claiming (a: demo/hello@1 is paused for 8 s: its handler could not be started: ENOENT)',
+      [worker('a', { pausedTypes: [paused('demo/other'), paused('demo/hello')] })],
+    ],
+    [
+      '1 worker, not claiming (a: the spool cannot be written)',
       [
         worker('a', {
-          notClaiming: 'demo/other@1 is paused for 8 s: its handler could not be started: ENOENT',
+          notClaiming: 'the spool cannot be written',
+          pausedTypes: [paused('demo/hello')],
         }),
       ],
     ],
     [
-      '1 worker, not claiming (a: demo/hello@1 is paused for 8 s: its handler could not be started: ENOENT)',
-      [
-        worker('a', {
-          notClaiming: 'demo/hello@1 is paused for 8 s: its handler could not be started: ENOENT',
-        }),
-      ],
+      '2 workers, b ready: it should be claimed within seconds',
+      [worker('a', { pausedTypes: [paused('demo/hello')] }), worker('b')],
+    ],
+    [
+      '1 worker, full (a: 1 handler does not go and keeps its slot)',
+      [worker('a', { state: 'full', stuck: 1 })],
     ],
     ['1 worker, not heard from for 19 s', [worker('a', { quietMs: 19_000 })]],
     [

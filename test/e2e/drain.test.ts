@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { startFcp } from '../fcp/fcp.ts';
+import { startFcp } from '../../src/fcp/fcp.ts';
 import { until } from './processes.ts';
 import { World } from './world.ts';
 

@@ -1,7 +1,7 @@
 /** Faults from the field that come from handlers and their input, through all processes and over real HTTP. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startFcp } from '../fcp/fcp.ts';
+import { startFcp } from '../../src/fcp/fcp.ts';
 import { type Proc, until } from './processes.ts';
 import { carries } from './proxy.ts';
 import { World } from './world.ts';

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { PROGRAMS } from '../binary/executable.ts';
 
 export const ROOT = dirname(dirname(import.meta.dirname));
 const MARKER = 'E2E_MARKER';
@@ -44,9 +45,9 @@ export class Processes {
     process.on('exit', this.#onExit);
   }
 
-  /** `bin/interlock` and `bin/interlock-worker` by their names, any other program by its path. */
+  /** `interlock` and `interlock-worker` by their names, any other program by its path. */
   start(program: string, args: readonly string[], options: SpawnOptions = {}): Proc {
-    const file = program.startsWith('interlock') ? join(ROOT, 'bin', program) : program;
+    const file = program.startsWith('interlock') ? join(PROGRAMS, program) : program;
     const { PATH = '', LANG = 'C.UTF-8' } = process.env;
     const child = spawn(file, args, {
       cwd: options.cwd ?? ROOT,

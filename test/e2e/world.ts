@@ -1,10 +1,11 @@
 /** A control plane, workers and people of one test, as processes on real sockets and disks. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import type { KeyKind, TaskEvent } from '../../src/contract/index.ts';
 import { TaskOperator, TaskProducer } from '../../src/index.ts';
+import { PROGRAMS } from '../binary/executable.ts';
 import { type End, type Proc, Processes, ROOT, type SpawnOptions } from './processes.ts';
 import { type BentProxy, startProxy } from './proxy.ts';
 
@@ -30,6 +31,13 @@ export interface WorkerOptions extends SpawnOptions {
   readonly args?: readonly string[];
 }
 
+export interface WorldOptions {
+  /** Address and port of the control plane, 0 for any that is free [127.0.0.1:0]. */
+  readonly listen?: string;
+  /** Environment of the control plane. */
+  readonly planeEnv?: Readonly<Record<string, string>>;
+}
+
 /** An answer of the control plane as it came. */
 export interface Answer {
   readonly status: number;
@@ -43,29 +51,44 @@ export class World implements AsyncDisposable {
   readonly processes = new Processes(this.folder);
   url = '';
   plane!: Proc;
-  #listen = '127.0.0.1:0';
+  #listen: string;
+  readonly #planeEnv: Readonly<Record<string, string>>;
   readonly #keys = new Map<KeyKind, string>();
   readonly #clients: { close(): Promise<void> }[] = [];
   #producer: TaskProducer | undefined;
   #operator: TaskOperator | undefined;
 
+  constructor(options: WorldOptions = {}) {
+    this.#listen = options.listen ?? '127.0.0.1:0';
+    this.#planeEnv = options.planeEnv ?? {};
+  }
+
   /** Starts the control plane, again on the same port, and makes the keys that are wanted. */
   async controlPlane(...kinds: KeyKind[]): Promise<Proc> {
     const data = join(this.folder, 'data');
-    this.plane = this.processes.start('interlock', [
-      'control-plane',
-      ...['--listen', this.#listen, '--data', data],
-      ...['--lease-min', `${LEASE_MS}ms`],
-    ]);
-    const [, url = ''] = await this.plane.says(/"url":"(http:\/\/127\.0\.0\.1:\d+)"/);
+    const beyond = !this.#listen.startsWith('127.');
+    // What other machines can reach starts with keys only.
+    if (beyond && !existsSync(data)) await this.#newKey('admin', data, ['--create-data']);
+    this.plane = this.processes.start(
+      'interlock',
+      [
+        'control-plane',
+        ...['--listen', this.#listen, '--data', data],
+        ...['--lease-min', `${LEASE_MS}ms`],
+        ...(beyond ? ['--behind-proxy'] : []),
+      ],
+      { env: this.#planeEnv },
+    );
+    const [, url = ''] = await this.plane.says(/"url":"(http:\/\/[\d.]+:\d+)"/);
     this.url = url;
-    this.#listen = url.slice('http://'.length);
+    this.#listen = `${this.#listen.split(':')[0]}:${new URL(url).port}`;
     await Promise.all(kinds.map((kind) => this.#newKey(kind, data)));
     return this.plane;
   }
 
-  async #newKey(kind: KeyKind, data: string): Promise<void> {
-    const made = await this.run(['keys', 'new', kind, '--kind', kind, '--data', data, '--json']);
+  async #newKey(kind: KeyKind, data: string, more: readonly string[] = []): Promise<void> {
+    const words = ['keys', 'new', kind, '--kind', kind, '--data', data, '--json', ...more];
+    const made = await this.run(words);
     if (made.code !== 0) throw new Error(`keys new ended with ${made.code}: ${made.err}`);
     this.#keys.set(kind, JSON.parse(made.out).key);
   }
@@ -78,9 +101,16 @@ export class World implements AsyncDisposable {
 
   /** Starts a worker; resolves when it has loaded its handlers. */
   async worker(options: WorkerOptions = {}): Promise<Proc> {
+    const proc = this.launch(options);
+    await proc.event('worker.ready');
+    return proc;
+  }
+
+  /** Starts a worker and waits for nothing. */
+  launch(options: WorkerOptions = {}): Proc {
     const { id = 'worker', handlers = HANDLERS, max = 1, url = this.url, args = [] } = options;
     const [program = WORKER, ...before] = [...(options.under ?? []), WORKER];
-    const proc = this.processes.start(
+    return this.processes.start(
       program,
       [
         ...before,
@@ -89,16 +119,14 @@ export class World implements AsyncDisposable {
         ...args,
       ],
       {
-        ...options,
         wrapper: options.under !== undefined,
+        ...options,
         env: {
           INTERLOCK_WORKER_KEY: this.#keys.get('task-worker') ?? 'il_of_a_test',
           ...options.env,
         },
       },
     );
-    await proc.event('worker.ready');
-    return proc;
   }
 
   spool(id = 'worker'): string {
@@ -147,6 +175,7 @@ export class World implements AsyncDisposable {
     const variables = {
       INTERLOCK_PRODUCER_KEY: this.#keys.get('task-producer'),
       INTERLOCK_OPERATOR_KEY: this.#keys.get('task-operator'),
+      INTERLOCK_ADMIN_KEY: this.#keys.get('admin'),
       INTERLOCK_URL: this.url,
     };
     return Object.fromEntries(
@@ -250,7 +279,7 @@ export class World implements AsyncDisposable {
   }
 }
 
-const WORKER = join(ROOT, 'bin', 'interlock-worker');
+const WORKER = join(PROGRAMS, 'interlock-worker');
 
 /** Handlers that only these tests need. */
 export const HANDLERS = join(import.meta.dirname, 'handlers');

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Fcp, type FcpOptions, startFcp } from './fcp.ts';
+import { type Fcp, type FcpOptions, startFcp } from '../../src/fcp/fcp.ts';
 import { HandWorker } from './hand-worker.ts';
 
 let fcp: Fcp;

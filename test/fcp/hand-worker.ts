@@ -1,8 +1,8 @@
 /** A worker moved by hand, one call at a time, for the tests of FCP itself. */
 import { randomUUID } from 'node:crypto';
-import type { AnswerBody } from './answers.ts';
-import type { Fcp } from './fcp.ts';
-import { BASE_PATH } from './journal.ts';
+import type { AnswerBody } from '../../src/fcp/answers.ts';
+import { BASE_PATH } from '../../src/fcp/base-path.ts';
+import type { Fcp } from '../../src/fcp/fcp.ts';
 
 export interface Told {
   status: number;

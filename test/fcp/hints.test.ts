@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type Fcp, startFcp } from './fcp.ts';
+import { type Fcp, startFcp } from '../../src/fcp/fcp.ts';
 import { HandWorker } from './hand-worker.ts';
 
 let fcp: Fcp;
 let worker: HandWorker;
 
 beforeEach(async () => {
-  fcp = await startFcp();
+  fcp = await startFcp({ pingEveryMs: Infinity });
   worker = new HandWorker(fcp);
 });
 afterEach(() => fcp.stop());
@@ -19,6 +19,12 @@ it('wakes workers when a task is offered, and can be told not to', async () => {
   expect(await stream.next()).toBe('event: wake\ndata: {"types":["demo/hello@2"]}\n\n');
   expect(fcp.hints.sent).toMatchObject([{ event: 'wake', streams: 1 }]);
   expect(fcp.hints.open[0]).toMatchObject({ workerId: 'hand', sessionId: worker.sessionId });
+});
+
+it('pings at the beginning of a stream, however long the pause between two pings', async () => {
+  fcp.hints.pingEveryMs = 60_000;
+  const stream = await worker.hints();
+  expect(await stream.next()).toBe('event: ping\ndata: {}\n\n');
 });
 
 it('pings, is silent while muted, and pings again', async () => {

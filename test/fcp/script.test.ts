@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { carrying, type Fcp, startFcp, toldAbout } from './fcp.ts';
+import { carrying, type Fcp, startFcp, toldAbout } from '../../src/fcp/fcp.ts';
 import { type GrantedAttempt, HandWorker } from './hand-worker.ts';
 
 let fcp: Fcp;
@@ -239,7 +239,7 @@ describe('waiting', () => {
     const error = await fcp
       .next('batch', { timeoutMs: 20 })
       .catch((reason: Error) => reason.message);
-    expect(error).toContain('FCP waited 20 ms in vain for: the next batch');
+    expect(error).toContain('The kit waited 0.02 s in vain for: the next batch');
     expect(error).toMatch(/#1 socket 1 POST \/api\/tasks\/v1\/claims \S+ → 200 after \d+ ms/);
     expect(error).toContain(`renew ${attempt.attemptId.slice(-6)} [200]`);
     expect(error).not.toContain('il_secret');
@@ -250,7 +250,7 @@ describe('waiting', () => {
   it('for silence ends with the first request that breaks it', async () => {
     await fcp.quiet('claim', 20);
     const quiet = fcp.quiet('claim', 10_000);
-    await Promise.all([expect(quiet).rejects.toThrow('expected silence'), worker.claim()]);
+    await Promise.all([expect(quiet).rejects.toThrow('no claim was expected'), worker.claim()]);
   });
 
   it('ends when FCP stops', async () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type Fcp, type FcpOptions, startFcp } from './fcp.ts';
+import { type Fcp, type FcpOptions, startFcp } from '../../src/fcp/fcp.ts';
 import { type GrantedAttempt, HandWorker } from './hand-worker.ts';
 
 let fcp: Fcp;
@@ -45,10 +45,37 @@ it('finds requests without a contract header, keys in addresses and bodies', asy
   expect(kinds()).toEqual([
     'no-contract-header',
     'secret-in-address',
-    'key-in-body',
+    'secret-in-body',
     'secret-in-address',
   ]);
   expect(fcp.violations[0]).toMatchObject({ request: 1 });
+});
+
+it("finds a key or any token that was ever given in a body, a report's own leaseToken aside", async () => {
+  const [one, two] = [await taken(), await taken()];
+  await worker.present('ready', { versions: { worker: '1', debug: `token ${one.leaseToken}` } });
+  await worker.report('progress', one, { n: 1, message: `has ${two.leaseToken}` });
+  await worker.batch(
+    worker.reportBody('renew', two),
+    worker.reportBody('log', one, { n: 1, lines: [], [worker.key]: 1 }),
+  );
+  await worker.report('complete', two, { result: { leaseToken: two.leaseToken } });
+  await worker.claim({ leaseToken: one.leaseToken });
+  const found = fcp.violations.filter(({ kind }) => kind === 'secret-in-body');
+  expect(found.map(({ detail }) => detail)).toEqual([
+    'a leaseToken is in "versions.debug" of PUT present',
+    'a leaseToken is in "message" of POST report',
+    'the key is in "reports.1" of POST batch',
+    'a leaseToken is in "result.leaseToken" of POST report',
+    'a leaseToken is in "leaseToken" of POST claim',
+  ]);
+});
+
+it('looks into bodies of any depth for secrets', async () => {
+  const attempt = await taken();
+  const result = JSON.parse(`${'['.repeat(1_000)}"${attempt.leaseToken}"${']'.repeat(1_000)}`);
+  await worker.report('complete', attempt, { result });
+  expect(kinds()).toEqual(['secret-in-body']);
 });
 
 it('finds calls, ops and attempts that do not exist, and bodies that are wrong', async () => {

@@ -4,8 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -15,8 +17,12 @@ const sdkFile = join(root, 'dist', 'sdk.js');
 const producerSample = join(root, 'samples', 'tasks-node', 'producer.mjs');
 const taskId = 'tsk_0001hostnode';
 const key = 'il_host_node_check';
+/** One that a busy machine keeps. */
+const leaseMs = 2_000;
 const count = { passed: 0, failed: 0, skipped: 0 };
 let asked = [];
+let offers = 0;
+let offered = false;
 
 const server = createServer(async (request, response) => {
   let body = '';
@@ -30,7 +36,14 @@ const server = createServer(async (request, response) => {
   if (method === 'POST' && url === '/api/tasks/v1/tasks') answer(201, task('queued'));
   else if (url?.startsWith(`/api/tasks/v1/tasks/${taskId}/events`)) answer(200, { events: [] });
   else if (url?.startsWith(`/api/tasks/v1/tasks/${taskId}`)) answer(200, task('succeeded'));
-  else answer(404, { title: 'not part of this fake', status: 404, code: 'NOT_FOUND' });
+  else if (method === 'PUT' && url?.includes('/workers/')) answer(200, presence());
+  else if (method === 'POST' && url?.endsWith('/claims')) answer(200, claim());
+  else if (method === 'POST' && url?.endsWith('/attempts/batch')) {
+    const { reports } = asked.at(-1).body;
+    answer(200, { results: reports.map((body) => ({ status: 200, body: accepted(body) })) });
+  } else if (method === 'POST' && url?.includes('/attempts/')) {
+    answer(200, accepted(asked.at(-1).body));
+  } else answer(404, { title: 'not part of this fake', status: 404, code: 'NOT_FOUND' });
 });
 await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 const serviceUrl = `http://127.0.0.1:${server.address().port}`;
@@ -71,6 +84,48 @@ await check('runs samples/tasks-node/producer.mjs', sdk && existsSync(producerSa
   assert.deepEqual(post.body.input, { name: 'Ada' });
 });
 
+await check(
+  'serves a task with a handler that holds its thread for three leases',
+  sdk,
+  async () => {
+    asked = [];
+    const folder = mkdtempSync(join(tmpdir(), 'interlock-host-node-'));
+    try {
+      // Ends by itself when it has drained.
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        [join(root, 'test', 'e2e', 'programs', 'sdk-worker.mjs')],
+        {
+          env: {
+            ...process.env,
+            SDK: pathToFileURL(sdkFile).href,
+            URL: serviceUrl,
+            KEY: key,
+            FOLDER: folder,
+          },
+          timeout: 60_000,
+        },
+      );
+      assert.match(stdout, /"why":"drained","unsent":0/);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+    const reports = asked.flatMap(({ body }) => body?.reports ?? (body?.op ? [body] : []));
+    const ops = reports.map(({ op }) => op);
+    assert.equal(ops.filter((op) => op === 'complete').length, 1, ops.join());
+    assert.ok(ops.filter((op) => op === 'renew').length >= 4, `renewals: ${ops.join()}`);
+    const { result } = reports.find(({ op }) => op === 'complete');
+    assert.deepEqual(result.phases, ['running']);
+  },
+);
+
+// From 20.19 and 22.12 on.
+const requires = process.features.require_module === true;
+await check('is there for require() too', sdk && requires, () => {
+  const required = createRequire(import.meta.url)(sdkFile);
+  assert.equal(typeof required.TaskWorker, 'function');
+});
+
 server.close();
 server.closeAllConnections();
 if (process.argv[2]) writeFileSync(process.argv[2], JSON.stringify(count));
@@ -80,7 +135,7 @@ process.exitCode = count.failed > 0 ? 1 : 0;
 async function check(name, there, run) {
   if (!there) {
     count.skipped += 1;
-    console.log(`- ${name}: skipped, what it needs is not there yet`);
+    console.log(`- ${name}: skipped, this Node or this build does not have what it needs`);
     return;
   }
   try {
@@ -91,6 +146,32 @@ async function check(name, there, run) {
     count.failed += 1;
     console.log(`✗ ${name}\n${error.stack}`);
   }
+}
+
+/** One attempt, and another where it was given back: the machine was too busy for its lease. */
+function claim() {
+  const none = { attempts: [], pollAfterMs: 1_000 };
+  if (offered) return none;
+  offered = true;
+  const fence = ++offers;
+  const { policy } = task('queued');
+  const input = { ms: 3 * leaseMs, drain: true };
+  const attempt = {
+    ...{ taskId, attemptId: `att_000${fence}hostnode`, fence, leaseToken: 'token', leaseMs },
+    ...{ attempt: 1, type: 'test/hold', schemaVersion: 1, input, effectKey: taskId },
+    ...{ effectSafety: 'idempotent', effectGate: 'start', pool: 'default', labels: {} },
+    ...{ policy, cancelRequested: false },
+  };
+  return { ...none, attempts: [attempt] };
+}
+
+function accepted({ attemptId, fence, op }) {
+  if (op === 'release') offered = false;
+  return { accepted: true, attemptId, fence, op, leaseMs };
+}
+
+function presence() {
+  return { serverTime: '2026-01-01T00:00:00.000Z', project: 'default' };
 }
 
 function task(status) {

@@ -26,7 +26,14 @@ beforeAll(async () => {
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 it('brings what is needed to run, and no sources or tests', () => {
-  for (const file of ['bin/launch.sh', 'dist/THIRD-PARTY-NOTICES.txt', 'LICENSE']) {
+  for (const file of [
+    'bin/launch.sh',
+    'dist/sdk-agent.js',
+    'dist/THIRD-PARTY-NOTICES.txt',
+    'LICENSE',
+    'docs/handlers.md',
+    'samples/README.md',
+  ]) {
     expect(existsSync(join(installed, file)), file).toBe(true);
   }
   for (const file of ['src', 'test', 'scripts', 'sim']) {

@@ -69,6 +69,7 @@ export function diskCases(
       const stat = await disk.stat(join(folder, 'a'));
       expect(stat?.bytes).toBe(3);
       expect(stat?.modifiedMs).toBeGreaterThan(Date.UTC(2025, 0, 1));
+      expect(stat?.allocatedBytes).toBeGreaterThanOrEqual(0);
       expect(await disk.stat(join(folder, 'absent'))).toBeUndefined();
     });
 
@@ -95,6 +96,33 @@ export function diskCases(
       const found = text(await disk.readFile(file)).split(/(?<=\n)/);
       expect(found[0]).toBe('first\n');
       expect(found.slice(1).sort()).toEqual(lines.sort());
+    });
+
+    on('gives a part, shorter where the file ends before', async (disk, folder) => {
+      await disk.writeFile(join(folder, 'a'), '0123456789');
+      expect(text(await disk.readPart(join(folder, 'a'), 3, 4))).toBe('3456');
+      expect(text(await disk.readPart(join(folder, 'a'), 8, 10))).toBe('89');
+      expect(text(await disk.readPart(join(folder, 'a'), 20, 10))).toBe('');
+      await expect(disk.readPart(join(folder, 'absent'), 0, 1)).rejects.toMatchObject({
+        code: 'ENOENT',
+      });
+    });
+
+    on('writes over what is there, shorter or longer, and nothing else', async (disk, folder) => {
+      const file = join(folder, 'a');
+      await disk.writeFile(file, '0123456789');
+      await disk.writeOver(file, 'short');
+      expect(text(await disk.readFile(file))).toBe('short');
+      await disk.writeOver(file, 'longer than it was');
+      expect(text(await disk.readFile(file))).toBe('longer than it was');
+      await expect(disk.writeOver(join(folder, 'absent'), '')).rejects.toMatchObject({
+        code: 'ENOENT',
+      });
+      expect(await disk.list(folder)).toEqual(['a']);
+    });
+
+    on('tells that there is room', async (disk, folder) => {
+      expect(await disk.freeBytes(folder)).toBeGreaterThan(0);
     });
 
     on('makes folders with their parents, twice is fine', async (disk, folder) => {

@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../../sim/clock.ts';
 import { spoolDefaults } from '../../src/core/defaults.ts';
-import { Health } from '../../src/worker/spool/health.ts';
-import { complete, files, held, META, open, reportIds, restart, start } from './world.ts';
+import { Health } from '../../src/spool/health.ts';
+import type { SpoolOptions } from '../../src/spool/index.ts';
+import { start as begin, complete, files, held, META, open, reportIds, restart } from './world.ts';
+
+/** Without a reserve: what the disk does is what is seen. With one: `reserve.test.ts`. */
+const start = (more: Partial<SpoolOptions> = {}) => begin({ reserveBytes: 0, ...more });
 
 /** A spool that tells its troubles. */
 async function watched() {

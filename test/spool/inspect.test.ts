@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SimulatedProcess } from '../../sim/machine.ts';
-import { inspectSpool } from '../../src/worker/spool.ts';
+import { inspectSpool } from '../../src/spool/index.ts';
 import { complete, FOLDER, files, held, META, restart, start } from './world.ts';
 
 const look = (process: SimulatedProcess, folder = FOLDER) => inspectSpool({ ...process, folder });
@@ -31,6 +31,8 @@ describe('a look at a spool', () => {
         since: '2026-01-01T00:00:00.000Z',
         state: 'alive',
       },
+      oldSessions: [],
+      reserveBytes: expect.any(Number),
       pending: 2,
       bytes: reports.reduce((sum, { bytes }) => sum + bytes, 0),
       oldestMs: 60_000,
@@ -70,6 +72,35 @@ describe('a look at a spool', () => {
     expect((await look(machine.start())).setAside.corrupt).toBe(1);
   });
 
+  it('tells the refusal that the worker has noted, until it is heard again, and no note that is none', async () => {
+    const { machine, process, spool } = await start();
+    const seen = async (eyes = machine.start()) => (await look(eyes)).refusal;
+    expect(await seen()).toBeUndefined();
+    spool.refusal.tell('401: the key "gw2" was revoked');
+    spool.refusal.tell('401: the key "gw2" was revoked');
+    await spool.idle();
+    expect(await seen()).toEqual({
+      at: expect.stringMatching(/^20\d\d-/),
+      why: '401: the key "gw2" was revoked',
+    });
+    process.kill();
+    // The next process does not know of it, and takes it away when it is heard.
+    const next = machine.start();
+    const heir = await restart(machine, process);
+    expect(await seen(next)).toMatchObject({ why: expect.stringContaining('gw2') });
+    heir.spool.refusal.tell(undefined);
+    await heir.spool.idle();
+    expect(await seen()).toBeUndefined();
+    heir.spool.refusal.tell('403: limited');
+    await heir.spool.close();
+    expect(await seen()).toMatchObject({ why: '403: limited' });
+    heir.spool.refusal.tell(undefined);
+    await heir.spool.idle();
+    expect(await seen()).toMatchObject({ why: '403: limited' });
+    await next.disk.writeFile(`${FOLDER}/refusal.json`, 'garbage');
+    expect(await seen()).toBeUndefined();
+  });
+
   it('of an empty name tells that there is none, and does not make it', async () => {
     const { machine } = await start();
     const doctor = machine.start();
@@ -107,7 +138,7 @@ describe('a look at a spool', () => {
     for (let i = 0; i < 20; i++) reports.push(await spool.writeReport(complete(`att_${i}`), META));
     machine.disk.fail({ step: 'read', ms: 10 });
     const looking = look(machine.start());
-    await machine.clock.advance(50);
+    await machine.clock.advance(15);
     for (const report of reports) await spool.answered(report);
     const seen = await machine.clock.time.until(looking);
     expect(seen).toMatchObject({ readable: { ok: true }, unreadable: [] });

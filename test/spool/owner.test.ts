@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SimulatedMachine } from '../../sim/machine.ts';
-import { encodeOwner, judgeOwner, type Owner } from '../../src/worker/spool/owner.ts';
-import { openSpool } from '../../src/worker/spool.ts';
+import { openSpool } from '../../src/spool/index.ts';
+import { encodeOwner, judgeOwner, type Owner, predecessorOf } from '../../src/spool/owner.ts';
 import { complete, FOLDER, files, META, open, optionsFor, reportIds, start } from './world.ts';
 
 const SELF = {
@@ -27,6 +27,28 @@ const RUNS = { alive: true, startTime: '900' };
 const OTHER = { alive: true, startTime: '950' };
 const GONE = { alive: false };
 const NOW = 2_000_000;
+
+describe('how an owner went', () => {
+  it.each([
+    ['killed or crashed', {}, 'died'],
+    ['killed in another container of this boot', { hostName: 'a', pidNamespace: 'b' }, 'died'],
+    ['with the machine', { bootId: 'boot-0' }, 'machine-restarted'],
+    ['elsewhere', { bootId: 'boot-0', hostName: 'attic' }, 'unknown'],
+    ['where no boot is told', { bootId: undefined }, 'unknown'],
+    ['in order', { closedAt: '2026-01-01T00:00:00.000Z', bootId: 'boot-0' }, 'in-order'],
+  ])('%s', (_, more, went) => {
+    expect(predecessorOf({ ...OWNER, ...more }, SELF)).toEqual({
+      workerId: 'w',
+      sessionId: 's',
+      pid: 7,
+      hostName: 'garage',
+      since: '2026-01-01T00:00:00.000Z',
+      went,
+      ...('hostName' in more ? { hostName: more.hostName } : {}),
+    });
+    expect(predecessorOf(undefined, SELF)).toBeUndefined();
+  });
+});
 
 describe('an owner (F33)', () => {
   it.each([

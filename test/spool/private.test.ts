@@ -13,11 +13,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CollectingLog } from '../../sim/log.ts';
 import { SimulatedRandom } from '../../sim/random.ts';
+import { inspectSpool } from '../../src/spool/index.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemDisk } from '../../src/system/disk.ts';
 import { systemFolderLock } from '../../src/system/folder-lock.ts';
 import { systemProcessInfo } from '../../src/system/process-info.ts';
-import { inspectSpool } from '../../src/worker/spool.ts';
 import { RealSpools } from './real-spool.ts';
 import { complete, META, reportIds } from './world.ts';
 
@@ -72,8 +72,8 @@ describe.skipIf(process.platform === 'win32')('a spool folder that is there', ()
     for (const path of ['owner.json', join('reports', name)]) await chmod(at(path), 0o666);
     const spool = await spools.open({ sessionId: 'ses_2' });
     expect(reportIds(spool)).toEqual(['att_a']);
-    for (const path of ['.', ...PARTS, 'owner.lock']) expect(await mode(at(path))).toBe(0o700);
-    for (const path of ['owner.json', join('reports', name)])
+    for (const path of ['.', ...PARTS]) expect(await mode(at(path))).toBe(0o700);
+    for (const path of ['owner.json', 'owner.lock', join('reports', name)])
       expect(await mode(at(path))).toBe(0o600);
     expect(await mode(above)).toBe(0o755);
   });

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SimulatedMachine } from '../../sim/machine.ts';
+import { groupName } from '../../src/spool/layout.ts';
 import { systemDisk } from '../../src/system/disk.ts';
-import { groupName } from '../../src/worker/spool/layout.ts';
 import { complete, META, open } from './world.ts';
 
 /** What `spool/README.md` tells readers in other languages is run here as it stands there. */

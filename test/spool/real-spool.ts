@@ -4,12 +4,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CollectingLog } from '../../sim/log.ts';
+import { openSpool, type Spool, type SpoolOptions } from '../../src/spool/index.ts';
+import { decodeOwner, encodeOwner, type Owner } from '../../src/spool/owner.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemDisk } from '../../src/system/disk.ts';
 import { systemFolderLock } from '../../src/system/folder-lock.ts';
 import { systemProcessInfo } from '../../src/system/process-info.ts';
-import { decodeOwner, encodeOwner, type Owner } from '../../src/worker/spool/owner.ts';
-import { openSpool, type Spool, type SpoolOptions } from '../../src/worker/spool.ts';
 
 const CHILD = join(import.meta.dirname, 'spool-child.ts');
 

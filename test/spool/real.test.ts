@@ -24,7 +24,7 @@ describe('on the real disk', () => {
     await first.close();
     const second = await spools.open({ sessionId: 'ses_2' });
     expect(reportIds(second)).toEqual(
-      reports.map(({ report }) => report.attemptId).filter((id) => id !== 'att_7'),
+      reports.map(({ head }) => head.attemptId).filter((id) => id !== 'att_7'),
     );
     expect(second.recovered.running.map(({ attemptId, begun }) => [attemptId, begun])).toEqual([
       ['att_a', true],
@@ -46,6 +46,7 @@ describe('on the real disk', () => {
       'owner.json',
       'refused',
       'reports',
+      'reserve',
       'running',
       'stale',
     ]);
@@ -88,7 +89,7 @@ describe('a process killed with -9 in the midst of it', () => {
       }
       const [first, ...rest] = spool.recovered.reports;
       for (const report of rest) await spool.answered(report);
-      left = first ? [first.report.attemptId] : [];
+      left = first ? [first.head.attemptId] : [];
       await spool.close();
       // The check was a session too.
       await spools.alterOwner({

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { groupSize } from '../../src/worker/spool/group-writer.ts';
+import { groupSize } from '../../src/spool/group-writer.ts';
 import {
   groupName,
   groupSeq,
   isTemporary,
   setAsideName,
   setAsideSum,
-} from '../../src/worker/spool/layout.ts';
-import { readGroup } from '../../src/worker/spool/read-group.ts';
-import { decodeLine, encodeLine, type ReportRecord } from '../../src/worker/spool/records.ts';
+} from '../../src/spool/layout.ts';
+import { readGroup } from '../../src/spool/read-group.ts';
+import { decodeLine, encodeLine, type ReportRecord } from '../../src/spool/records.ts';
 import { runs } from '../property.ts';
 import { complete, held, META } from './world.ts';
 

@@ -2,12 +2,13 @@
  * A process with a spool of its own, led by messages: `write` a report, `flood` (16 at a time until killed), `stats`,
  * `close`. It tells what became durable, in the moment it did.
  */
+
+import { openSpool } from '../../src/spool/index.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemDisk } from '../../src/system/disk.ts';
 import { systemFolderLock } from '../../src/system/folder-lock.ts';
 import { systemLog } from '../../src/system/log.ts';
 import { systemProcessInfo } from '../../src/system/process-info.ts';
-import { openSpool } from '../../src/worker/spool.ts';
 import { complete, held, META } from './world.ts';
 
 const [folder = '', sessionId = 'ses_child'] = process.argv.slice(2);
@@ -35,7 +36,7 @@ if (!opened.ok) {
   say({
     opened: process.pid,
     earlierSessions: spool.earlierSessions,
-    reports: reports.map(({ report }) => report.attemptId),
+    reports: reports.map(({ head }) => head.attemptId),
     running: running.map(({ attemptId, begun }) => `${attemptId}${begun ? ' begun' : ''}`),
     corrupt,
   });

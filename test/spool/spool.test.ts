@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  bodies,
   complete,
   FOLDER,
   files,
@@ -27,7 +28,7 @@ describe('reports', () => {
         workedAt: { startedAt: '2026-01-01T00:00:01.000Z' },
       });
     const next = await restart(machine, process);
-    expect(next.spool.recovered.reports.map(({ report }) => JSON.stringify(report))).toEqual(
+    expect((await bodies(next.spool)).map((report) => JSON.stringify(report))).toEqual(
       results.map((result, i) => JSON.stringify(complete(`att_${i}`, result))),
     );
     expect(next.spool.recovered.reports[0]).toMatchObject({
@@ -112,7 +113,8 @@ describe('reports', () => {
     await spool.idle();
     expect(spool.stats().pending).toBe(1);
     const next = await restart(machine, process);
-    expect(next.spool.recovered.reports.map(({ report }) => report)).toEqual([second.report]);
+    expect(second.head).toMatchObject({ op: 'complete', attemptId: 'att_a' });
+    expect(await bodies(next.spool)).toEqual([complete('att_a', 2)]);
   });
 
   it('of one attempt never share a file, even if they come together', async () => {
@@ -121,9 +123,7 @@ describe('reports', () => {
     await spool.idle();
     expect(files(machine)).toHaveLength(1);
     const next = await restart(machine, process);
-    expect(next.spool.recovered.reports.map(({ report }) => report)).toEqual([
-      complete('att_a', 3),
-    ]);
+    expect(await bodies(next.spool)).toEqual([complete('att_a', 3)]);
   });
 
   it('tell their age and their bytes', async () => {
@@ -149,7 +149,7 @@ describe('reports', () => {
     await spool.recordClaim([held('att_r')]);
     const report = await spool.writeReport(complete('att_a'), META);
     await spool.setAside(report, 'stale', { status: 409 });
-    machine.disk.fail({ code: 'ENOSPC', step: 'write', times: 1 });
+    machine.disk.fail({ code: 'EIO', step: 'write', times: 1 });
     await expect(spool.writeReport(complete('att_b'), META)).rejects.toThrow();
     const next = await restart(machine, process);
     expect(process.log.text() + next.process.log.text()).not.toContain('token-of');
@@ -176,6 +176,26 @@ describe('running records', () => {
       serviceUrl: 'http://127.0.0.1:7420',
       workerId: 'garage',
     });
+  });
+
+  it('come with what the handler said last, when it began, and in which host', async () => {
+    const { machine, process, spool } = await start();
+    await spool.recordClaim([held('att_a'), held('att_b'), held('att_c')]);
+    await spool.markBegun('att_a', 'ses_1/1');
+    await spool.markProgress('att_a', { percent: 10, message: 'first' });
+    await spool.markProgress('att_a', { percent: 20 });
+    await spool.markProgress('att_c', { message: 'said before its beginning was marked' });
+    await spool.markProgress('att_unknown', { percent: 1 });
+    await spool.markBegun('att_b');
+    const at = new Date(process.clock.wall()).toISOString();
+    const next = await restart(machine, process);
+    const [a, b, c] = next.spool.recovered.running;
+    expect(a).toMatchObject({ begun: true, begunAt: at, host: 'ses_1/1' });
+    expect(a?.lastProgress).toEqual({ percent: 20, at });
+    expect(b).not.toHaveProperty('host');
+    expect(b).not.toHaveProperty('lastProgress');
+    expect(c).toMatchObject({ begun: false, lastProgress: { at } });
+    expect(next.spool.recovered.corrupt).toBe(0);
   });
 
   it('hold nothing but what is needed to end the attempt', async () => {
@@ -274,7 +294,8 @@ describe('set-asides', () => {
     } as const;
     const followUp = await next.spool.writeReport(fail, { ...META, followUp: true });
     const third = await restart(machine, next.process);
-    expect(third.spool.recovered.reports).toMatchObject([{ followUp: true, report: fail }]);
+    expect(third.spool.recovered.reports).toMatchObject([{ followUp: true }]);
+    expect(await bodies(third.spool)).toEqual([fail]);
     // The follow-up is refused too: that is the end of it, also for the session after.
     await third.spool.setAside(third.spool.recovered.reports[0]!, 'refused', { status: 400 });
     const fourth = await restart(machine, third.process);

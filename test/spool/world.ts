@@ -6,9 +6,10 @@ import {
   type RunningRecord,
   type Spool,
   type SpoolOptions,
-} from '../../src/worker/spool.ts';
+} from '../../src/spool/index.ts';
 
 export const FOLDER = '/state/spool';
+export const RESERVE_BYTES = 8_192;
 export const META = { type: 'demo/hello', schemaVersion: 1 };
 
 type JsonResult = Extract<TerminalReport, { op: 'complete' }>['result'];
@@ -49,6 +50,8 @@ export function optionsFor(
     workerId: 'garage',
     sessionId: `ses_${++sessions}`,
     serviceUrl: 'http://127.0.0.1:7420',
+    // Small, so that a thousand worlds cost nothing.
+    reserveBytes: RESERVE_BYTES,
     ...more,
   };
 }
@@ -81,7 +84,12 @@ export async function restart(
 }
 
 export function reportIds(spool: Spool): string[] {
-  return spool.recovered.reports.map(({ report }) => report.attemptId);
+  return spool.recovered.reports.map(({ head }) => head.attemptId);
+}
+
+/** The reports that were found, as they are to be sent. */
+export function bodies(spool: Spool): Promise<TerminalReport[]> {
+  return Promise.all(spool.recovered.reports.map((one) => spool.body(one)));
 }
 
 export function runningIds(spool: Spool): string[] {
@@ -92,5 +100,5 @@ export function runningIds(spool: Spool): string[] {
 export function files(machine: SimulatedMachine): string[] {
   return Object.keys(machine.disk.platter.tree())
     .map((path) => path.slice(FOLDER.length + 1))
-    .filter((path) => path !== 'owner.json');
+    .filter((path) => path !== 'owner.json' && path !== 'reserve');
 }

@@ -3,7 +3,14 @@ import { SimulatedClock } from '../../sim/clock.ts';
 import { SimulatedRandom } from '../../sim/random.ts';
 import { defaultPolicy, makeId } from '../../src/contract/index.ts';
 import { type AttemptState, claimRank, type TaskState } from '../../src/core/task.ts';
-import type { Note, Store, TaskRow, Transaction, WorkerRow } from '../../src/ports/store.ts';
+import type {
+  KeyRow,
+  Note,
+  Store,
+  TaskRow,
+  Transaction,
+  WorkerRow,
+} from '../../src/ports/store.ts';
 
 export interface OpenedStore {
   readonly store: Store;
@@ -357,6 +364,45 @@ export function storeCases(
       expect(await store.nextTimeMs()).toBe(nowMs + 30);
     });
 
+    it('finds queued tasks that are stamped ahead of its clock, in their order, page by page', async () => {
+      const ahead = (by: number, more: Partial<TaskState> = {}) =>
+        insert(taskOf({ queuedAtMs: nowMs + by, availableAtMs: nowMs + by, ...more }));
+      const late = await ahead(3_000);
+      const twin = await ahead(2_000);
+      const early = await ahead(1_000, { project: 'q', availableAtMs: nowMs + 9_000 });
+      const second = await ahead(2_000);
+      // It only waits for its notBeforeAt; the next one was created ahead as well.
+      await ahead(2_500, { notBeforeMs: nowMs + 2_500 });
+      const created = await ahead(2_500, {
+        notBeforeMs: nowMs + 2_500,
+        createdAtMs: nowMs + 1,
+      });
+      await ahead(2_500, { status: 'running' });
+      await ahead(2_500, { status: 'expired' });
+      await ahead(0, { availableAtMs: nowMs + 5_000 });
+      const found: number[] = [];
+      let after = { queuedAtMs: nowMs, ref: 0 };
+      for (let pages = 0; pages < 10; pages++) {
+        const rows = await store.write((tx) => tx.queuedAhead(after, 2));
+        const last = rows.at(-1);
+        if (!last) break;
+        found.push(...rows.map(({ ref }) => ref));
+        after = { queuedAtMs: last.task.queuedAtMs, ref: last.ref };
+      }
+      expect(found).toEqual([early, twin, second, created, late].map(({ ref }) => ref));
+      await clock.advance(3_000);
+      expect(await store.write((tx) => tx.queuedAhead({ queuedAtMs: nowMs, ref: 0 }, 9))).toEqual(
+        [],
+      );
+    });
+
+    it('keeps a new rank', async () => {
+      const [first, second] = [await insert(taskOf()), await insert(taskOf())];
+      expect(await claimable()).toEqual([first.task.id, second.task.id]);
+      await store.write((tx) => tx.saveRank(second, claimRank(second.task) - 1));
+      expect(await claimable()).toEqual([second.task.id, first.task.id]);
+    });
+
     it('gives pages newest first, without gap or repetition, also while tasks change', async () => {
       const ids: string[] = [];
       for (let i = 0; i < 25; i++) {
@@ -556,6 +602,32 @@ export function storeCases(
       expect(await seen()).toBe(nowMs + 1_001);
     });
 
+    it('stamps a sign of life from ahead of its clock as of now', async () => {
+      const said = { atMs: nowMs + 50, state: 'ready' as const, slots: { max: 1, busy: 0 } };
+      const present = { ...said, pools: ['default'], versions: {}, openAttempts: 0 };
+      await store.write(async (tx) => {
+        for (const [i, ahead] of [-5, 0, 70, 0, 90].entries())
+          await tx.saveWorker(workerOf({ workerId: `w${i}`, lastSeenMs: nowMs + ahead, present }));
+      });
+      let [changed, aheadMs, pages] = [0, 0, 0];
+      let before: number | undefined = Number.MAX_SAFE_INTEGER;
+      while (before !== undefined && pages++ < 10) {
+        const from: number = before;
+        const done = await store.write((tx) => tx.stampAsOfNow('workers', from, 2));
+        changed += done.changed;
+        aheadMs = Math.max(aheadMs, done.aheadMs);
+        before = done.next;
+      }
+      expect([changed, aheadMs]).toEqual([2, 90]);
+      const seen = (await store.workers('p')).map(({ worker }) => worker.lastSeenMs - nowMs);
+      expect(seen).toEqual([-5, 0, 0, 0, 0]);
+      for (const what of ['sessions', 'claims', 'actions'] as const)
+        expect(await store.write((tx) => tx.stampAsOfNow(what, 9_999, 10))).toMatchObject({
+          changed: 0,
+          aheadMs: 0,
+        });
+    });
+
     it('forgets what is old, but no session that is current and no worker at work', async () => {
       const { task, ref } = await insert(taskOf());
       const name = { project: 'p', workerId: 'w1', sessionId: 's1', requestId: 'r' };
@@ -671,6 +743,65 @@ export function storeCases(
       expect(await store.keyByHash('abd')).toBeUndefined();
       expect(await store.countKeys()).toBe(1);
       await expect(store.write((tx) => tx.insertKey({ ...key, id: 'key_2' }))).rejects.toThrow();
+    });
+
+    it('keeps what a key is limited to, its end and its use, and lists keys newest first', async () => {
+      const made = (n: number, more: Partial<KeyRow> = {}): KeyRow => ({
+        id: `key_${n}`,
+        project: 'p',
+        name: `key ${n}`,
+        kind: 'admin',
+        hash: `hash ${n}`,
+        createdAtMs: nowMs,
+        ...more,
+      });
+      const limited = made(1, {
+        expiresAtMs: nowMs + 100,
+        limits: { pools: ['a'], types: ['b/c@1'], workerIdPrefix: 'w', requestsPerMinute: 6 },
+      });
+      await store.write(async (tx) => {
+        await tx.insertKey(limited);
+        for (const n of [2, 3, 4]) await tx.insertKey(made(n));
+        await tx.insertKey(made(5, { project: 'q' }));
+      });
+      expect(await store.keyById('key_1')).toEqual(limited);
+      const ids = async (belowId?: string) =>
+        (await store.keys({ project: 'p', belowId, limit: 2 })).map(({ id }) => id);
+      expect([await ids(), await ids('key_3'), await ids('key_1')]).toEqual([
+        ['key_4', 'key_3'],
+        ['key_2', 'key_1'],
+        [],
+      ]);
+      const usable = (atMs: number) => store.countUsableKeys('p', 'admin', atMs);
+      expect([await usable(nowMs + 99), await usable(nowMs + 100)]).toEqual([4, 3]);
+
+      await store.write((tx) => tx.revokeKey('key_3'));
+      const revoked = await store.keyById('key_3');
+      expect(revoked?.revokedAtMs).toBeGreaterThanOrEqual(nowMs);
+      expect(await store.keyByHash('hash 3')).toEqual(revoked);
+      await clock.advance(5);
+      await store.write(async (tx) => {
+        await tx.revokeKey('key_3');
+        await tx.revokeKey('key_none');
+      });
+      expect(await store.keyById('key_3')).toEqual(revoked);
+      expect([await usable(nowMs), await store.countRevokedKeys()]).toEqual([3, 1]);
+      expect(await store.countKeys()).toBe(5);
+
+      const stamp = (at: number) =>
+        store.write((tx) =>
+          tx.stampKeys(
+            new Map([
+              ['key_1', at],
+              ['key_none', at],
+            ]),
+          ),
+        );
+      await stamp(nowMs + 7);
+      await stamp(nowMs + 6);
+      expect((await store.keyById('key_1'))?.lastUsedAtMs).toBe(nowMs + 7);
+      await stamp(nowMs + 8);
+      expect(await store.keyById('key_1')).toEqual({ ...limited, lastUsedAtMs: nowMs + 8 });
     });
 
     it('delivers notes after the commit, none of what was undone', async () => {

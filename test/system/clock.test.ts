@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/system/clock.ts';
 import { SuspendMeter } from '../../src/system/suspend-meter.ts';
 
 /** A machine: `awake` stands still while it sleeps, uptime moves in steps. */
@@ -65,5 +66,65 @@ describe('time that includes suspend', () => {
     run(10);
     sleep(4_000);
     expect(Math.abs(read() - from - 4_010)).toBeLessThanOrEqual(10);
+  });
+});
+
+describe('timers of the machine', () => {
+  /** Real time and the readings of a machine that can sleep. */
+  function sleeper() {
+    let sleptMs = 0;
+    const clock = systemClock(() => ({
+      awakeMs: performance.now(),
+      uptimeSeconds: (Math.floor((performance.now() + sleptMs) / 10) * 10 + 0.5) / 1_000,
+    }));
+    clock.now();
+    return {
+      clock,
+      sleep: (ms: number) => {
+        sleptMs += ms;
+      },
+    };
+  }
+
+  it('that came due in a suspend fire as soon as anybody looks at the clock', async () => {
+    const { clock, sleep } = sleeper();
+    const fired: string[] = [];
+    const both = Promise.withResolvers<void>();
+    const fire = (name: string) => () => {
+      fired.push(name);
+      if (fired.length === 2) both.resolve();
+    };
+    clock.timer(3_600_000, fire('far'));
+    clock.timer(900, fire('near'));
+    const from = performance.now();
+    sleep(7_200_000);
+    clock.now();
+    await both.promise;
+    expect(performance.now() - from).toBeLessThan(700);
+    expect(fired.length).toBe(2);
+  });
+
+  it('fire within about a second of waking where nobody looks', async () => {
+    const { clock, sleep } = sleeper();
+    const fired = clock.sleep(3_600_000);
+    sleep(7_200_000);
+    const from = performance.now();
+    expect(await fired).toBe(true);
+    expect(performance.now() - from).toBeLessThan(2_500);
+  });
+
+  it('that were cancelled do not fire after a suspend', async () => {
+    const { clock, sleep } = sleeper();
+    let fired = 0;
+    for (const ms of [500, 5_000])
+      clock
+        .timer(ms, () => {
+          fired++;
+        })
+        .cancel();
+    sleep(3_600_000);
+    clock.now();
+    await clock.sleep(20);
+    expect(fired).toBe(0);
   });
 });

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import fs, { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,6 +27,18 @@ describe('the real disk', () => {
     expect(await mode(join(folder, 'a', 'b'))).toBe(0o700);
     expect(await mode(join(folder, 'a', 'b', 'written'))).toBe(0o600);
     expect(await mode(join(folder, 'a', 'b', 'appended'))).toBe(0o600);
+  });
+
+  it.skipIf(!onUnix)('tells what a file takes on the disk: a hole takes nothing', async () => {
+    const disk = systemDisk();
+    const bytes = 1_048_576;
+    const sparse = await open(join(folder, 'sparse'), 'w');
+    await sparse.truncate(bytes);
+    await sparse.close();
+    await disk.writeFile(join(folder, 'full'), randomBytes(bytes));
+    expect(await disk.stat(join(folder, 'sparse'))).toMatchObject({ bytes, allocatedBytes: 0 });
+    const full = await disk.stat(join(folder, 'full'));
+    expect(full?.allocatedBytes).toBeGreaterThanOrEqual(bytes);
   });
 
   it('syncs the file before the rename, and the folder when asked (seen from the calls)', async () => {
@@ -77,6 +90,39 @@ describe('the real disk', () => {
     }
     expect(await readdir(folder)).toEqual(['target']);
   });
+
+  it.each(['EPERM', 'EACCES', 'EBUSY'])(
+    'on Windows waits for whoever holds the target (%s): it is whole all the while, and is replaced, renamed and removed in the end (F34)',
+    async (code) => {
+      const file = join(folder, 'target');
+      await writeFile(file, 'old');
+      const held = () => Object.assign(new Error(code), { code });
+      const seen: string[] = [];
+      let refusals = 0;
+      const { rename } = fs;
+      const renaming = vi.spyOn(fs, 'rename').mockImplementation((from, to, done) => {
+        seen.push(fs.readFileSync(to, 'utf8'));
+        if (refusals++ < 3) done(held());
+        else rename(from, to, done);
+      });
+      const opened = vi.spyOn(fs, 'open');
+      try {
+        await systemDisk('win32').writeFile(file, 'new');
+        expect(seen).toEqual(['old', 'old', 'old', 'old']);
+        // Nobody has opened the target itself for writing.
+        expect(opened.mock.calls.map(([path]) => path)).not.toContain(file);
+        expect(await readFile(file, 'utf8')).toBe('new');
+        expect(await readdir(folder)).toEqual(['target']);
+        refusals = 0;
+        await expect(systemDisk('linux').writeFile(file, 'newer')).rejects.toMatchObject({ code });
+        expect(await readFile(file, 'utf8')).toBe('new');
+        expect(await readdir(folder)).toEqual(['target']);
+      } finally {
+        renaming.mockRestore();
+        opened.mockRestore();
+      }
+    },
+  );
 
   it.skipIf(!existsSync('/dev/shm'))(
     'never writes, appends or reads through a link, nor renames across file systems (F34)',

@@ -40,6 +40,28 @@ describe('what a log never writes', () => {
     expect(redactText('proxy http://ada:pass@proxy:8080/ refused')).toBe(
       'proxy http://…@proxy:8080/ refused',
     );
+    expect(redactText('{"a":"ftp://u:sek/r@t@h.test/x","b":"ada@b.test"}')).toBe(
+      '{"a":"ftp://…@h.test/x","b":"ada@b.test"}',
+    );
+    expect(redactText('no folder /srv/https:/u:sek/ret@h.test')).toBe(
+      'no folder /srv/https:/…@h.test',
+    );
+    const cut = `${'x '.repeat(4_090)}http://u:${'s3cret'.repeat(5)}@h.test`;
+    expect(redactText(cut)).not.toContain('s3');
+  });
+
+  it('keeps what is no password though an "@" stands in it', () => {
+    for (const text of [
+      'at run (file:///srv/node_modules/@scope/name/index.js:3:1)',
+      'C:/box/ada@host is no folder',
+      'ada@h.test asked http://h.test/x',
+      'anvil_of_a_blacksmith_in_town/a',
+    ])
+      expect(redactText(text)).toBe(text);
+  });
+
+  it('hides a key behind a line break as JSON writes it', () => {
+    expect(redactText(JSON.stringify(`a\n${KEY}`))).toBe('"a\\nil_…"');
   });
 
   it('takes cycles, throwing getters, functions, big integers, dates, bytes and depth', () => {

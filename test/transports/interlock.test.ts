@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { attempt, attemptIdentity } from '../../src/contract/index.ts';
+import { carrying } from '../../src/fcp/fcp.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { InterlockTransport } from '../../src/transports/interlock.ts';
 import { constantKey } from '../../src/transports/key-source.ts';
-import { carrying } from '../fcp/fcp.ts';
 import { claimBody, claimed, complete, fcpAndTransport, four, renew } from './worker.ts';
 
 describe('calls', () => {

@@ -7,10 +7,10 @@ import {
   type ClaimRequest,
   type ReportOf,
 } from '../../src/contract/index.ts';
+import { type Fcp, type FcpOptions, startFcp } from '../../src/fcp/fcp.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { type InterlockOptions, InterlockTransport } from '../../src/transports/interlock.ts';
 import { constantKey } from '../../src/transports/key-source.ts';
-import { type Fcp, type FcpOptions, startFcp } from '../fcp/fcp.ts';
 
 const cleanups: (() => unknown)[] = [];
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { TaskError } from '../../src/contract/index.ts';
 import { constantKey, withoutKeys } from '../../src/wire/key.ts';
-import { proxyChooser, proxyFromEnvironment } from '../../src/wire/proxy.ts';
+import { proxyChooser, proxyFromEnvironment, proxyRoutes } from '../../src/wire/proxy.ts';
 import { isLoopback, serviceAddress } from '../../src/wire/service-url.ts';
 
 const BASE = '/api/tasks/v1';
@@ -90,6 +91,7 @@ describe('the proxy of an address', () => {
       tls: false,
       authorization: `Basic ${btoa('u:p@')}`,
       shown: 'http://h.test:80',
+      from: 'http_proxy',
     });
   });
 
@@ -121,12 +123,54 @@ describe('the proxy of an address', () => {
     expect(choose(none)('https:', host, port) === undefined).toBe(direct);
   });
 
-  it('is refused where it is no address', () => {
-    for (const https of ['http://', 'http://u:%zz@x.test']) {
-      expect(() => proxyChooser({ https })).toThrow(
-        expect.objectContaining({ code: 'INVALID_PROXY' }),
-      );
+  it.each([
+    ['http://', 'is no URL', 'http://proxy.example.com:3128'],
+    ['http://u:s3cret@:x', 'is no URL', '@ is %40'],
+    ['http://u:%zzs3cret@x.test', 'holds a "%" that begins no code', '% is %25'],
+    ['http://u:12#s3cret@x.test:3128', 'holds a "#", "?" or "/"', '# is %23'],
+    ['http://u:12?s3cret@x.test:3128', 'holds a "#", "?" or "/"', '? is %3F'],
+    ['http://u:12/s3cret@x.test:3128', 'holds a "#", "?" or "/"', '/ is %2F'],
+  ])('is refused where it is no address, without a word of it: %s', (https, why, hint) => {
+    const names = { HTTPS_PROXY: https };
+    const error = (() => {
+      try {
+        return proxyChooser(proxyFromEnvironment(names));
+      } catch (thrown) {
+        return thrown as TaskError;
+      }
+    })();
+    expect(error).toMatchObject({ code: 'INVALID_PROXY' });
+    const told = `${(error as TaskError).message} ${(error as TaskError).hint}`;
+    expect(told).toContain(`in HTTPS_PROXY ${why}`);
+    expect(told).toContain(hint);
+    expect(told).not.toMatch(/s3cret|\b12\b|u:/);
+  });
+
+  it('is that of the variable which wins: small letters, then capitals, then ALL_PROXY; empty is not set', () => {
+    const cases: [Record<string, string>, string | undefined][] = [
+      [{ https_proxy: 'a.test', HTTPS_PROXY: 'b.test', ALL_PROXY: 'c.test' }, 'https_proxy'],
+      [{ https_proxy: '', HTTPS_PROXY: 'b.test', all_proxy: 'c.test' }, 'HTTPS_PROXY'],
+      [{ HTTPS_PROXY: '', all_proxy: 'c.test', ALL_PROXY: 'd.test' }, 'all_proxy'],
+      [{ ALL_PROXY: 'd.test', HTTP_PROXY: 'e.test' }, 'ALL_PROXY'],
+      [{ HTTP_PROXY: 'e.test' }, undefined],
+    ];
+    for (const [set, from] of cases) {
+      const proxy = proxyChooser(proxyFromEnvironment(set))('https:', 'x.test', 443);
+      expect(proxy?.from).toBe(from);
+      expect(proxy?.host).toBe(from === undefined ? undefined : set[from]);
     }
+  });
+
+  it('says why an address is reached as it is', () => {
+    const says = (set: Record<string, string>, url: string) => {
+      const { protocol, hostname, port } = new URL(url);
+      return proxyRoutes(proxyFromEnvironment(set))(protocol, hostname, Number(port) || 443).says;
+    };
+    const set = { HTTPS_PROXY: 'http://u:s3cret@[::1]:3128', no_proxy: '.x.test' };
+    expect(says(set, 'https://y.test')).toBe('through http://[::1]:3128 (HTTPS_PROXY)');
+    expect(says(set, 'https://a.x.test')).toBe('direct: no_proxy names a.x.test');
+    expect(says(set, 'http://127.0.0.1:7420')).toBe('direct: http on this machine needs no proxy');
+    expect(says({}, 'https://y.test')).toBe('direct: no HTTPS_PROXY is set');
   });
 
   it('of another kind hurts only the calls that need it', () => {
@@ -137,7 +181,7 @@ describe('the proxy of an address', () => {
     const chosen = proxyChooser(socks);
     expect(chosen('https:', 'x.test', 443)).toBeUndefined();
     expect(chosen('https:', 'y.test', 443)?.unusable).toContain(
-      'socks5://s.test:1080 cannot be used',
+      'socks5://s.test:1080 (ALL_PROXY) cannot be used',
     );
   });
 });

@@ -48,6 +48,15 @@ describe('a call', () => {
     expect(answer).toMatchObject({ value: { ok: true } });
   });
 
+  it('to a port where HTTP clients send nothing is told so', async () => {
+    const answer = await openDoor('http://127.0.0.1:6000').call(plainCall);
+    expect(answer).toMatchObject({
+      kind: 'no-answer',
+      cause: 'connect',
+      why: expect.stringMatching(/127\.0\.0\.1:6000 has a port that belongs to another protocol/),
+    });
+  });
+
   it('ends after its time without an answer, and lets go of the socket', async () => {
     const peer = await httpPeer(() => {});
     const answer = await openDoor(peer.url).call({ ...plainCall, timeoutMs: 200 });
@@ -270,7 +279,7 @@ describe('a kept connection', () => {
     expect(await door.call(plainCall)).toMatchObject({ cause: 'cut' });
   });
 
-  it('is used by many calls, not more than the pool holds, and bodies of refusals are let go', async () => {
+  it('F19: is used by many calls, not more than the pool holds, and bodies of refusals are let go', async () => {
     const fill = 'x'.repeat(262_144);
     let n = 0;
     const peer = await httpPeer((_, response) => {

@@ -1,4 +1,4 @@
-/** `poller.ts <url>`: polls 3,000 times, two at a time as a worker does, under one signal, and tells how its memory grew. */
+/** `poller.ts <url> [polls]`: polls 1,000 times and 2,000 more, two at a time as a worker does, under one signal, and tells how its memory grew. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { systemClock } from '../../src/system/clock.ts';
@@ -27,7 +27,7 @@ async function polls(count: number): Promise<void> {
 await polls(1_000);
 await sleep(100);
 const before = process.memoryUsage().rss;
-await polls(2_000);
+await polls(Number(process.argv[3] ?? 2_000));
 await sleep(100);
 const grownBytes = process.memoryUsage().rss - before;
 await own.close();

@@ -1,16 +1,22 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
-import { join } from 'node:path';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/system/clock.ts';
 import { openFetch } from '../../src/wire/open-fetch.ts';
+import { proxyFromEnvironment } from '../../src/wire/proxy.ts';
 import { afterTest, deadPort, openDoor, plainCall, tcpPeer } from './peers.ts';
 
 const folder = join(import.meta.dirname, 'certificates');
 const caFile = join(folder, 'authority.pem');
 const lookup = () => Promise.resolve(['127.0.0.1']);
+const hasIpv6 = Object.values(networkInterfaces()).some((one) =>
+  one?.some(({ address }) => address === '::1'),
+);
+if (!hasIpv6) console.log('This machine has no ::1: a proxy with an IPv6 address is not tried.');
 const OK = JSON.stringify({ ok: true });
 
 async function httpsPeer(name: string): Promise<number> {
@@ -54,6 +60,44 @@ describe('https', () => {
     expect(answers.map(({ kind }) => kind)).toEqual(['ok', 'ok', 'ok']);
   });
 
+  it('trusts what the system trusts, read only when nobody else knows an authority, by all at once', async () => {
+    const port = await httpsPeer('right');
+    let asked = 0;
+    const systemAuthorities = () => {
+      asked++;
+      return [readFileSync(caFile, 'utf8')];
+    };
+    const door = openDoor(`https://cp.test:${port}`, { net: { lookup, systemAuthorities } });
+    const answers = await Promise.all([1, 2, 3].map(() => door.call(plainCall)));
+    expect(answers.map(({ kind }) => kind)).toEqual(['ok', 'ok', 'ok']);
+    expect(asked).toBe(1);
+    const known = openDoor(`https://cp.test:${port}`, {
+      net: { caFile, lookup, systemAuthorities },
+    });
+    expect(await known.call(plainCall)).toMatchObject({ kind: 'ok' });
+    const expired = await httpsPeer('expired');
+    const late = openDoor(`https://localhost:${expired}`, { net: { caFile, systemAuthorities } });
+    expect(await late.call(plainCall)).toMatchObject({ cause: 'tls' });
+    expect(asked).toBe(1);
+  });
+
+  it('asks the system once, also where that knows nothing', async () => {
+    const port = await httpsPeer('right');
+    let asked = 0;
+    const systemAuthorities = () => {
+      asked++;
+      return [];
+    };
+    const door = openDoor(`https://cp.test:${port}`, { net: { lookup, systemAuthorities } });
+    for (const _ of [1, 2]) {
+      expect(await door.call(plainCall)).toMatchObject({
+        cause: 'tls',
+        why: expect.stringContaining('--ca-file'),
+      });
+    }
+    expect(asked).toBe(1);
+  });
+
   it.each([
     ['an authority that nobody knows', 'right', undefined, '--ca-file'],
     ['another name', 'other', caFile, 'for other names'],
@@ -76,7 +120,10 @@ describe('https', () => {
 
   it('refuses a CA file that holds no certificate or is not there', () => {
     const clock = systemClock();
-    for (const file of [join(folder, 'none.pem'), join(folder, 'right.key')]) {
+    const damaged = join(mkdtempSync(join(tmpdir(), 'interlock-ca-')), 'damaged.pem');
+    afterTest(() => rmSync(dirname(damaged), { recursive: true }));
+    writeFileSync(damaged, readFileSync(caFile, 'utf8').replace(/\nM.{40}/, '\nAAAA'));
+    for (const file of [join(folder, 'none.pem'), join(folder, 'right.key'), damaged]) {
       expect(() => openFetch({ clock, caFile: file })).toThrow(
         expect.objectContaining({ code: 'CA_FILE_UNREADABLE' }),
       );
@@ -101,20 +148,81 @@ describe('a proxy', () => {
     expect(proxy.asked[0]).not.toContain('il_');
   });
 
-  it('is passed by for what NO_PROXY names', async () => {
+  it.each([
+    ['cp.test', 'cp.test', 'direct'],
+    ['.test', 'cp.test', 'direct'],
+    ['test', 'cp.test', 'direct'],
+    ['*.test', 'cp.test', 'direct'],
+    ['CP.Test:PORT', 'cp.test', 'direct'],
+    ['cp.test:1', 'cp.test', 'proxy'],
+    ['p.test', 'cp.test', 'proxy'],
+    ['other.test', 'cp.test', 'proxy'],
+    ['127.0.0.0/8', '127.0.0.1', 'direct'],
+    ['127.0.0.1', '127.0.0.1', 'direct'],
+    ['127.0.0.1:PORT', '127.0.0.1', 'direct'],
+    ['128.0.0.0/1', '127.0.0.1', 'proxy'],
+    ['127.0.0.0/8', 'cp.test', 'proxy'],
+    ['other.test, *', 'cp.test', 'direct'],
+    ['', 'cp.test', 'proxy'],
+  ])('with NO_PROXY "%s" %s is reached: %s', async (none, host, way) => {
     const port = await httpsPeer('right');
     const proxy = await proxyPeer();
-    const net = { caFile, lookup, proxy: { https: proxy.url, none: '.test' } };
-    const door = openDoor(`https://cp.test:${port}`, { net });
+    const set = { HTTPS_PROXY: proxy.url, NO_PROXY: none.replace('PORT', String(port)) };
+    const net = { caFile, lookup, proxy: proxyFromEnvironment(set) };
+    const door = openDoor(`https://${host}:${port}`, { net });
     expect(await door.call(plainCall)).toMatchObject({ kind: 'ok' });
-    expect(proxy.asked).toEqual([]);
+    expect(proxy.asked.length).toBe(way === 'direct' ? 0 : 1);
   });
+
+  it.skipIf(!hasIpv6)(
+    'may speak TLS itself, with a private authority, and have an IPv6 address',
+    async () => {
+      const read = (end: string) => readFileSync(join(folder, `right.${end}`));
+      const port = await httpsPeer('right');
+      const proxy = createHttps({ key: read('key'), cert: read('pem') });
+      const asked: string[] = [];
+      proxy.on('connect', ({ url, headers }, socket) => {
+        asked.push(`${url} ${headers['proxy-authorization']}`);
+        socket.on('error', () => {}).write('HTTP/1.1 200 OK\r\n\r\n');
+        const through = connect(port, '127.0.0.1').on('error', () => socket.destroy());
+        socket.pipe(through).pipe(socket);
+      });
+      proxy.listen(0, '::1');
+      await once(proxy, 'listening');
+      afterTest(() => {
+        proxy.closeAllConnections();
+        return new Promise((resolve) => proxy.close(resolve));
+      });
+      const at = (proxy.address() as AddressInfo).port;
+      const https = `https://user:p%C3%A4ss@localhost:${at}`;
+      const six = () => Promise.resolve(['::1']);
+      const door = openDoor(`https://cp.test:${port}`, {
+        net: { caFile, proxy: { https }, lookup: six },
+      });
+      expect(await door.call(plainCall)).toMatchObject({ kind: 'ok' });
+      const basic = Buffer.from('user:päss').toString('base64');
+      expect(asked).toEqual([`cp.test:${port} Basic ${basic}`]);
+      const numbered = openDoor(`https://cp.test:${port}`, {
+        net: { caFile, proxy: { https: `https://[::1]:${at}` } },
+      });
+      // The certificate is not for that address: so far it came.
+      expect(await numbered.call(plainCall)).toMatchObject({
+        cause: 'tls',
+        why: expect.stringContaining(`[::1]:${at} is for other names`),
+      });
+    },
+  );
 
   it.each([
     [
       '407',
       'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n',
       /refuses its user and password \(407\)/,
+    ],
+    [
+      '407 and another way to sign on',
+      'HTTP/1.1 407 No\r\nProxy-Authenticate: Negotiate\r\nProxy-Authenticate: NTLM x\r\n\r\n',
+      /sign-on by Negotiate, NTLM \(407\), and only Basic/,
     ],
     ['403', 'HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n', /opened no tunnel.*403/],
     ['no HTTP', 'SSH-2.0-x\r\n\r\n', /no HTTP/],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { returned } from '../../sim/carrier.ts';
 import { noAnswer, refused } from '../../sim/wire-words.ts';
-import { spoolDefaults } from '../../src/core/defaults.ts';
+import { hostDefaults, spoolDefaults } from '../../src/core/defaults.ts';
 import { gaps, handler, SimWorld } from './sim-rig.ts';
 
 const WRITES = { step: ['write', 'append'], code: 'ENOSPC' } as const;
@@ -274,4 +274,17 @@ it('finds out from a write that its spool is lost, if nobody told it', async () 
   await other.lock.take('/state/spool', () => {});
   await world.until(() => world.end, 30_000);
   expect(world.end?.why).toBe('spool-lost');
+});
+
+it('spools no result above the bound, whatever carrier gave it: that is RESULT_INVALID', async () => {
+  const world = new SimWorld();
+  const one = world.transport.offer({ type: 'demo/hello' });
+  const script = () => returned('x'.repeat(hostDefaults.resultBytes));
+  await world.start({ scripts: { 'demo/hello': script } });
+  await world.until(() => one.ended, 10_000);
+  expect(one.ended).toMatchObject({ op: 'fail' });
+  const sent = JSON.stringify(world.transport.sent('fail'));
+  expect(sent).toContain('RESULT_INVALID');
+  expect(sent.length).toBeLessThan(5_000);
+  world.check();
 });

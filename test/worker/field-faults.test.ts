@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, it } from 'vitest';
 import { returned } from '../../sim/carrier.ts';
-import type { LoggedRequest } from '../fcp/fcp.ts';
-import { carrying } from '../fcp/fcp.ts';
+import { workerDefaults } from '../../src/core/defaults.ts';
+import type { LoggedRequest } from '../../src/fcp/fcp.ts';
+import { carrying } from '../../src/fcp/fcp.ts';
 import { Field } from './harness.ts';
 
 const later =
@@ -82,8 +83,8 @@ describe.concurrent('field faults', () => {
       const before = fcp.hints.connections.length;
       await fcp.restart(mode === 'refused' ? { mode, downMs: 400 } : { mode });
       await fcp.until(() => fcp.hints.connections.length > before && fcp.hints.open.length === 1);
-      // It lasts: the next retry is a first one again.
-      await sleep(1_050);
+      // It lasts longer than `hintLastedMs`, also where its first byte was late: the next retry is a first one again.
+      await sleep(workerDefaults.hintLastedMs + 700);
     }
     await fcp.quiet('hints', 1_500);
     expect(fcp.hints.open.length).toBe(1);

@@ -5,16 +5,16 @@ import { expect } from 'vitest';
 import { type Script, SimulatedCarrier } from '../../sim/carrier.ts';
 import { CollectingLog } from '../../sim/log.ts';
 import { SimulatedRandom } from '../../sim/random.ts';
+import { type Fcp, type FcpOptions, startFcp } from '../../src/fcp/fcp.ts';
 import type { Carrier } from '../../src/ports/carrier.ts';
+import { openSpool, type Spool } from '../../src/spool/index.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemDisk } from '../../src/system/disk.ts';
 import { systemFolderLock } from '../../src/system/folder-lock.ts';
 import { systemProcessInfo } from '../../src/system/process-info.ts';
 import { InterlockTransport } from '../../src/transports/interlock.ts';
 import { constantKey, type KeySource } from '../../src/transports/key-source.ts';
-import { openSpool, type Spool } from '../../src/worker/spool.ts';
 import { type ServedHandler, Worker, type WorkerSettings } from '../../src/worker/worker.ts';
-import { type Fcp, type FcpOptions, startFcp } from '../fcp/fcp.ts';
 
 /** A worker in this process with scripted handlers: real sockets, real disk, real clock. */
 export interface Rig {

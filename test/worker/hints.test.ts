@@ -74,6 +74,32 @@ it('loses no work where every hint is lost', async () => {
   world.check();
 });
 
+it('polls as without hints while a stream is open but has not brought a byte', async () => {
+  const world = new SimWorld();
+  const { transport } = world;
+  const gathering = async (
+    _: unknown,
+    onHint: (hint: { kind: 'open' }) => void,
+    signal: AbortSignal,
+  ) => {
+    onHint({ kind: 'open' });
+    const silent = await world.clock.sleep(45_000, signal);
+    return { kind: silent ? 'silent' : 'aborted', why: 'gathered' } as const;
+  };
+  const hints = transport.hints.bind(transport);
+  transport.hints = gathering;
+  await world.start();
+  await world.advance(200_000);
+  expect(world.worker.status().hintsWork).toBe(false);
+  const polls = gaps(transport.of('claim').map(({ at }) => at));
+  expect(Math.max(...polls)).toBeLessThanOrEqual(5_100);
+  // Told once, not at every new try.
+  expect(world.log.of('hints.lost').filter(({ level }) => level === 'info').length).toBe(1);
+  transport.hints = hints;
+  await world.until(() => world.worker.status().hintsWork, 100_000);
+  world.check();
+});
+
 it('ignores hints about attempts that it does not have', async () => {
   const world = new SimWorld();
   await world.start();

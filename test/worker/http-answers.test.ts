@@ -1,8 +1,8 @@
 /** What a control plane, or something between it and the worker, may answer to a report, on real sockets. */
 import { describe, it } from 'vitest';
 import { returned } from '../../sim/carrier.ts';
-import { carrying } from '../fcp/fcp.ts';
-import type { RequestHandler } from '../fcp/options.ts';
+import { carrying } from '../../src/fcp/fcp.ts';
+import type { RequestHandler } from '../../src/fcp/options.ts';
 import { Field } from './harness.ts';
 
 const noAnswers: Record<string, RequestHandler> = {

@@ -132,7 +132,11 @@ it('asks with one report at a time in an outage, and is soon done with all once 
   expect(new Set(tried.map(({ call }) => call)).size).toBeLessThan(20);
   transport.down = false;
   const before = transport.calls.length;
-  await world.until(() => all.every(({ ended }) => ended), 45_000);
+  // Whichever call is answered first: reports try again with it, not at the end of a pause of their own.
+  const isAnswered = () =>
+    transport.calls.slice(before).some(({ answer }) => answer?.kind === 'ok');
+  await world.until(isAnswered, 45_000);
+  await world.until(() => all.every(({ ended }) => ended), 5_000);
   const calls = transport.calls
     .slice(before)
     .filter(({ kind }) => kind === 'batch' || kind === 'report');
@@ -154,7 +158,8 @@ it('sends items again, each alone, that the results of a batch lacked', async ()
   silence();
   const before = transport.sent('complete').length;
   transport.onCall(
-    'batch',
+    // Renewals of what is owed go their own way, perhaps before.
+    ({ kind, request }) => kind === 'batch' && JSON.stringify(request).includes('complete'),
     (_, byDefault) => {
       const said = byDefault() as { kind: 'ok'; value: unknown[] };
       return ok(said.value.slice(0, 1)) as Said<unknown>;
@@ -390,8 +395,8 @@ it('keeps the slot until the report is on disk', async () => {
   const world = new SimWorld();
   const { transport } = world;
   const all = [1, 2].map(() => transport.offer({ type: 'demo/hello' }));
-  world.machine.disk.fail({ step: 'syncFolder', path: /reports/, ms: 700, times: 1 });
   await world.start({ maxConcurrent: 1, scripts: { 'demo/hello': world.works(100) } });
+  world.machine.disk.fail({ step: 'syncFolder', path: /reports/, ms: 700, times: 1 });
   await world.until(() => world.carrier.started.length === 1);
   await world.until(() => world.carrier.running === 0);
   const endedAt = world.now;

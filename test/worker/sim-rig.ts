@@ -4,7 +4,7 @@ import type { CollectingLog } from '../../sim/log.ts';
 import { SimulatedMachine, type SimulatedProcess } from '../../sim/machine.ts';
 import { SimulatedTransport } from '../../sim/transport.ts';
 import { type Report, terminalOps } from '../../src/contract/index.ts';
-import { openSpool, type Spool } from '../../src/worker/spool.ts';
+import { openSpool, type Spool } from '../../src/spool/index.ts';
 import {
   type ServedHandler,
   Worker,
@@ -20,6 +20,8 @@ export interface SimOptions extends Partial<WorkerSettings> {
   readonly scripts?: Record<string, Script>;
   readonly handlers?: ServedHandler[];
   readonly ignoresStop?: string[];
+  /** From the start of a job until its handler gets the input, milliseconds. */
+  readonly beginMs?: number;
   readonly unkillable?: string[];
 }
 
@@ -82,8 +84,9 @@ export class SimWorld {
     });
     if (!opened.ok) throw opened.error;
     this.spool = opened.spool;
-    const { scripts = {}, ignoresStop, unkillable } = options;
-    this.carrier = new SimulatedCarrier({ scripts, ignoresStop, unkillable, clock: this.clock });
+    const { scripts = {}, ignoresStop, unkillable, beginMs } = options;
+    const jobs = { scripts, ignoresStop, unkillable, beginMs };
+    this.carrier = new SimulatedCarrier({ ...jobs, clock: this.clock });
     worker = new Worker(
       { ...ports, transport: this.#life.transport, carrier: this.carrier, spool: opened.spool },
       {

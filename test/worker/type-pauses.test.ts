@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { returned } from '../../sim/carrier.ts';
 import type { ClaimRequest, PresenceRequest } from '../../src/contract/index.ts';
 import type { Carrier, JobEnd } from '../../src/ports/carrier.ts';
@@ -60,11 +60,18 @@ it('leaves a type alone whose handler cannot be loaded, longer each time, and sa
   expect(world.log.of('type.paused').filter(({ level }) => level === 'warn')).toHaveLength(1);
   expect(told()).toMatchObject({
     state: 'ready',
-    notClaiming: expect.stringMatching(
-      /^demo\/x@1 is paused for \d+ s: its handler could not be started \(\d+ times in a row\): x\.mjs: Unexpected token\.$/,
-    ),
+    pausedTypes: [
+      {
+        type: 'demo/x',
+        schemaVersion: 1,
+        why: 'its handler could not be started: x.mjs: Unexpected token.',
+        forMs: expect.any(Number),
+        failures: expect.any(Number),
+      },
+    ],
   });
-  expect(world.worker.status().notClaiming).toBe(told()?.notClaiming);
+  expect(told()).not.toHaveProperty('notClaiming');
+  expect(world.worker.status().pausedTypes).toMatchObject([{ type: 'demo/x' }]);
   // The other type is asked for all the while.
   expect(wants().every(({ want }) => want.includes('demo/y'))).toBe(true);
   world.check();
@@ -98,7 +105,7 @@ it('claims nothing at all while no process can be started, and one for all tries
   expect(wants().length - from).toBeLessThanOrEqual(3);
   expect(starts.length).toBeLessThanOrEqual(4 + 3);
   expect(told()?.notClaiming).toMatch(
-    /^every type is paused for \d s: no handler could be started \(\d times in a row\): spawn EMFILE/,
+    /^every type is paused for \d s \(\d pauses in a row\): no handler could be started: spawn EMFILE/,
   );
   broken = false;
   await world.until(() => world.log.of('type.resumed').length > 0, 20_000);
@@ -134,4 +141,100 @@ it('tells no trouble of a carrier that is closed at the end', async () => {
   world.worker.spoolLost('the test is over');
   await world.ended();
   expect(world.log.of('type.paused')).toEqual([]);
+});
+
+describe('a handler that fails for reasons of this host (F56)', () => {
+  const noCard: JobEnd = {
+    how: 'threw',
+    error: { code: 'HOST_UNHEALTHY', message: 'CUDA error: no device', retryable: true },
+  };
+  /** One that fails in 10 ms while `sick()`; its tasks come back at once, as to a fleet that is never idle. */
+  async function patient(sick: () => JobEnd | undefined, options: SimOptions = {}) {
+    const world = new SimWorld();
+    const started: number[] = [];
+    const play = async () => {
+      started.push(world.now);
+      const end = sick();
+      await world.clock.sleep(10);
+      return end ?? returned(1);
+    };
+    await world.start({
+      handlers: [handler('demo/x'), handler('demo/y')],
+      scripts: { 'demo/x': play, 'demo/y': async () => returned(1) },
+      maxConcurrent: 1,
+      ...options,
+    });
+    const told = () => world.transport.of('present').at(-1)?.request as PresenceRequest;
+    const paused = () => world.log.of('type.paused');
+    return { world, started, told, paused };
+  }
+
+  it('is paused here from the third in a row on, tried one at a time, and back after one that works', async () => {
+    let sick = true;
+    const { world, started, told, paused } = await patient(() => (sick ? noCard : undefined), {
+      maxConcurrent: 2,
+    });
+    for (let i = 0; i < 200; i++) world.transport.offer({ type: 'demo/x' });
+    await world.until(() => paused().length > 0);
+    await world.advance(60_000);
+    // What was claimed before the pause, then one after 2, 4, 8, 16, 32 s.
+    expect(started.length).toBeLessThanOrEqual(4 + 5);
+    expect(started.length).toBeGreaterThanOrEqual(3 + 4);
+    const trials = gaps(started.slice(4));
+    for (const gap of trials) expect(gap).toBeGreaterThan(1_500);
+    expect(told()).toMatchObject({
+      state: 'ready',
+      pausedTypes: [
+        {
+          type: 'demo/x',
+          why: expect.stringMatching(/reasons of this host: HOST_UNHEALTHY: CUDA/),
+        },
+      ],
+    });
+    const other = world.transport.offer({ type: 'demo/y' });
+    await world.until(() => other.ended, 16_000);
+    sick = false;
+    await world.until(() => world.log.of('type.resumed').length > 0, 120_000);
+    const from = world.now;
+    await world.until(() => started.length >= 200, 30_000);
+    expect(world.now - from).toBeLessThan(30_000);
+    await world.advance(1_000);
+    expect(told()).not.toHaveProperty('pausedTypes');
+    world.check();
+  });
+
+  it('pauses nothing while others of the type succeed between', async () => {
+    let turn = 0;
+    const { world, paused } = await patient(() => (++turn % 3 === 0 ? undefined : noCard));
+    const all = Array.from({ length: 30 }, () => world.transport.offer({ type: 'demo/x' }));
+    await world.until(() => all.every(({ ended }) => ended));
+    expect(paused()).toEqual([]);
+  });
+
+  it('counts a failure of the task itself for the host, not against it', async () => {
+    let turn = 0;
+    const ownFault: JobEnd = {
+      how: 'threw',
+      error: { code: 'HANDLER_ERROR', message: 'row 7 is odd', retryable: false },
+    };
+    const { world, paused } = await patient(() => (++turn % 3 === 0 ? ownFault : noCard));
+    const all = Array.from({ length: 30 }, () => world.transport.offer({ type: 'demo/x' }));
+    await world.until(() => all.every(({ ended }) => ended));
+    expect(paused()).toEqual([]);
+  });
+
+  it('is not paused by one task that fails everywhere', async () => {
+    const { world, started, paused } = await patient(() => ({
+      how: 'died',
+      signal: 'SIGKILL',
+      outOfMemory: true,
+    }));
+    const { attempt } = world.transport.offer({ type: 'demo/x' });
+    for (let tries = 1; tries < 6; tries++) {
+      await world.until(() => started.length === tries, 30_000);
+      world.transport.offer({ type: 'demo/x', taskId: attempt.taskId });
+    }
+    await world.advance(20_000);
+    expect(paused()).toEqual([]);
+  });
 });

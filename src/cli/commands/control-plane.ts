@@ -16,12 +16,27 @@ export const controlPlaneCommand = defineCommand({
   summary: 'Run the control plane: the queue and its truth',
   description:
     'Run the control plane: the queue and its truth. The first start on an empty --data prints one admin key on stdout, once; only its hash is kept. SIGTERM or Ctrl-C ends it in order within 5 s.',
-  settings: ['listen', 'data', 'store', 'leaseMinMs', 'leaseDefaultMs', 'logLevel', 'logFormat'],
+  settings: [
+    'listen',
+    'tlsCert',
+    'tlsKey',
+    'behindProxy',
+    'data',
+    'store',
+    'leaseMinMs',
+    'leaseDefaultMs',
+    'logLevel',
+    'logFormat',
+  ],
   examples: [
     ['control-plane --data ./data', 'on 127.0.0.1:7420, tasks in ./data'],
     [
-      'control-plane --listen 0.0.0.0:7420 --data /var/lib/interlock',
-      'for other machines: put TLS in front of it',
+      'control-plane --listen 0.0.0.0:7420 --data /var/lib/interlock --tls-cert cert.pem --tls-key key.pem',
+      'for other machines; make the first key before, with keys new --create-data',
+    ],
+    [
+      'control-plane --listen 10.0.0.5:7420 --behind-proxy',
+      'for other machines: a proxy in front speaks TLS',
     ],
     ['control-plane --store memory', 'forgets all at its end'],
   ],
@@ -40,6 +55,21 @@ export const controlPlaneCommand = defineCommand({
       );
     }
     const data = store === 'sqlite' && settings.data ? resolve(io.cwd, settings.data) : undefined;
+    const { tlsCert, tlsKey, behindProxy } = settings;
+    if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+      const [given, missing] = tlsCert === undefined ? ['key', 'cert'] : ['cert', 'key'];
+      throw usageError(`--tls-${given} is of no use without --tls-${missing}.`, 'control-plane');
+    }
+    if (behindProxy && tlsCert !== undefined)
+      throw usageError(
+        '--behind-proxy is for a control plane that speaks plain http to its proxy, so it is of no use with --tls-cert.',
+        'control-plane',
+        'Leave it out: a proxy may pass TLS through, or speak TLS to this port, without it.',
+      );
+    const tls =
+      tlsCert === undefined || tlsKey === undefined
+        ? undefined
+        : { certFile: resolve(io.cwd, tlsCert), keyFile: resolve(io.cwd, tlsKey) };
     const log = agentLog(io, settings);
     // Before anything is open: a signal that comes early must not be lost.
     const ending = Promise.withResolvers<string>();
@@ -62,6 +92,8 @@ export const controlPlaneCommand = defineCommand({
       store,
       leaseMinMs,
       leaseDefaultMs,
+      tls,
+      behindProxy,
       clock,
       random,
       log,
@@ -81,8 +113,13 @@ export const controlPlaneCommand = defineCommand({
       },
     });
     const kept = data ? `tasks in ${data}` : 'tasks in memory, gone at the end';
-    log.info('control-plane.ready', `The control plane answers at ${served.url}, ${kept}.`, {
+    const listens = hostPort(listen.host, served.port);
+    const answers = served.url.endsWith(`//${listens}`)
+      ? `answers at ${served.url}, ${kept}`
+      : `listens on ${listens} and answers at ${served.url}, as this machine reaches it; ${kept}`;
+    log.info('control-plane.ready', `The control plane ${answers}.`, {
       url: served.url,
+      listens,
       pid: process.pid,
       version: VERSION,
     });
@@ -90,9 +127,13 @@ export const controlPlaneCommand = defineCommand({
     const why = await ending.promise;
     log.info('control-plane.stopping', `Stopping, by ${why}.`);
     await served.stop();
-    log.info('control-plane.stopped', 'Stopped in order.');
+    const { loss } = served;
+    if (loss) {
+      const text = `Stopped, not in order: files of its data were taken away while it ran. Next: ${loss.next}`;
+      log.error('control-plane.stopped-lost', text, { rescued: loss.rescued });
+    } else log.info('control-plane.stopped', 'Stopped in order.');
     await log.flush();
-    return 'ok';
+    return loss ? 'input-output' : 'ok';
   },
 });
 

@@ -9,6 +9,7 @@ export const devCommand = defineCommand({
   ].join('\n\n'),
   settings: [
     'listen',
+    'behindProxy',
     'handlers',
     'maxConcurrent',
     'pools',

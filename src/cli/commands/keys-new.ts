@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { type KeyKind, keyKinds, TaskError } from '../../contract/index.ts';
-import { DATABASE } from '../../stores/data-check.ts';
+import { resolve } from 'node:path';
+import { type KeyKind, type KeyView, keyKinds, type NewKeyRequest } from '../../contract/index.ts';
 import { defineCommand } from '../command.ts';
 import { ADMINS, connect, connectionSettings } from '../connect.ts';
+import { dataOption, inData, keyRequest, limitWords, usedFolder } from '../key-words.ts';
 import { KEY_VARIABLES } from '../keys.ts';
 import { notShown } from '../show-once.ts';
 import type { Style } from '../style.ts';
@@ -23,10 +22,35 @@ export const keysNew = defineCommand({
       argument: 'kind',
       help: 'task-producer submits, task-worker works, task-operator decides, admin makes keys; also metrics, inference, sdk',
     },
-    data: {
+    expires: {
       form: 'text',
-      argument: 'folder',
-      help: 'Data folder of a control plane on this machine, instead of asking it',
+      argument: 'when',
+      help: 'When it ends: a duration (90d) or an instant (2027-01-31) [never]',
+    },
+    rate: {
+      form: 'text',
+      argument: 'calls',
+      help: 'Calls it may make: 600/min, 10/s; reports and presence do not count [unlimited]',
+    },
+    pool: {
+      form: 'list',
+      argument: 'name',
+      help: 'Pool that it is for; may be given several times [all]',
+    },
+    type: {
+      form: 'list',
+      argument: 'type',
+      help: 'Type that it is for, with or without @version; may be given several times [all]',
+    },
+    'worker-prefix': {
+      form: 'text',
+      argument: 'text',
+      help: 'How ids of workers begin that it is for [any]',
+    },
+    data: dataOption,
+    'create-data': {
+      form: 'switch',
+      help: 'Make the folder of --data where no control plane has used it yet',
     },
   },
   settings: [...connectionSettings, 'project'],
@@ -34,6 +58,14 @@ export const keysNew = defineCommand({
     [
       'keys new "garage worker" --kind task-worker',
       'with the admin key of the profile or INTERLOCK_ADMIN_KEY',
+    ],
+    [
+      'keys new "garage worker" --kind task-worker --expires 90d --pool garage --worker-prefix garage-',
+      'for 90 days, one pool, and workers named garage-…',
+    ],
+    [
+      'keys new "admin" --kind admin --data /var/lib/interlock --create-data',
+      'before a first start that other machines can reach',
     ],
     [
       'keys new "shop" --kind admin --project shop --data ./data',
@@ -50,14 +82,18 @@ export const keysNew = defineCommand({
           : `, not "${args.kind}".${didYouMean(args.kind, keyKinds)} It is`;
       throw usageError(`keys new needs --kind${given} one of ${keyKinds.join(', ')}.`, 'keys new');
     }
-    const request = { name: args.name, kind };
+    const request = keyRequest(args.name, kind, args, io.clock.wall());
+    if (args['create-data'] && args.data === undefined)
+      throw usageError('--create-data is of no use without --data.', 'keys new');
     const blind = notShown('No key was made', io.out, 'Let stdout lead to where the key is kept.');
     if (blind) throw blind;
     const made =
       args.data === undefined
         ? await remote(call, request, settings)
         : await local(
-            usedFolder(resolve(io.cwd, args.data)),
+            args['create-data']
+              ? resolve(io.cwd, args.data)
+              : usedFolder(resolve(io.cwd, args.data)),
             { ...request, project: settings.project },
             io,
           );
@@ -74,18 +110,15 @@ export const keysNew = defineCommand({
   },
 });
 
-interface Made {
-  readonly id: string;
-  readonly name: string;
-  readonly kind: string;
-  readonly project: string;
+interface Made extends Pick<KeyView, 'id' | 'name' | 'kind' | 'project' | 'createdAt'> {
+  readonly expiresAt?: string | undefined;
+  readonly limits?: unknown;
   readonly key: string;
-  readonly createdAt: string;
 }
 
 async function remote(
   call: Parameters<typeof connect>[0],
-  request: { name: string; kind: KeyKind },
+  request: NewKeyRequest,
   settings: { project: string; from: Readonly<Record<'project', string>> },
 ): Promise<Made> {
   await using connected = await connect(call, ADMINS);
@@ -101,36 +134,27 @@ async function remote(
       );
     }
   }
-  const { id, name, kind, project, key, createdAt } = await client.newKey(request);
-  return { id, name, kind, project, key, createdAt };
-}
-
-/** A mistyped folder would be made, and the key be of no use anywhere. */
-function usedFolder(folder: string): string {
-  if (existsSync(join(folder, DATABASE))) return folder;
-  throw new TaskError('NOT_FOUND', `No control plane has used the folder ${folder}.`, {
-    hint: 'Name the --data of the control plane; its first start makes the folder.',
-  });
+  const { id, name, kind, project, key, createdAt, expiresAt, limits } =
+    await client.newKey(request);
+  return { id, name, kind, project, key, createdAt, expiresAt, limits };
 }
 
 /** In the database itself, on the control plane's machine. */
 export async function local(
   folder: string,
-  request: { readonly name: string; readonly kind: KeyKind; readonly project: string },
-  { clock, random }: Pick<Parameters<typeof connect>[0]['io'], 'clock' | 'random'>,
+  request: NewKeyRequest & { readonly project: string },
+  io: Pick<Parameters<typeof connect>[0]['io'], 'clock' | 'random'>,
 ): Promise<Made> {
-  const [{ openDataFolder }, { makeKey }] = await Promise.all([
-    import('../../stores/data-folder.ts'),
-    import('../../control-plane/keys.ts'),
-  ]);
-  const data = openDataFolder(folder, { clock, random, as: 'visitor' });
-  try {
-    const { row, key } = await makeKey({ store: data.store, random }, request);
-    const createdAt = new Date(row.createdAtMs).toISOString();
-    return { id: row.id, name: row.name, kind: row.kind, project: row.project, key, createdAt };
-  } finally {
-    await data.close();
-  }
+  const { makeKey } = await import('../../control-plane/keys.ts');
+  const { expiresAt: wished, ...wish } = request;
+  const expiresAtMs = wished === undefined ? undefined : Date.parse(wished);
+  return inData(folder, io, async (store) => {
+    const { row, key } = await makeKey({ store, random: io.random }, { ...wish, expiresAtMs });
+    const at = (ms: number) => new Date(ms).toISOString();
+    const { id, name, kind, project, createdAtMs, limits } = row;
+    const expiresAt = row.expiresAtMs === undefined ? undefined : at(row.expiresAtMs);
+    return { id, name, kind, project, key, createdAt: at(createdAtMs), expiresAt, limits };
+  });
 }
 
 function factsOf(made: Made, style: Style) {
@@ -140,6 +164,8 @@ function factsOf(made: Made, style: Style) {
     ['name', made.name],
     ['project', made.project],
     ['id', made.id],
+    ['expires', made.expiresAt],
+    ['limits', limitWords(made.limits) || undefined],
   ] as const;
 }
 

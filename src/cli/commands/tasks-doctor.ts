@@ -1,28 +1,29 @@
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { TaskError } from '../../contract/index.ts';
-import { systemDisk } from '../../system/disk.ts';
-import { systemFolderLock } from '../../system/folder-lock.ts';
-import { systemProcessInfo } from '../../system/process-info.ts';
-import { inspectSpool } from '../../worker/spool.ts';
+import { spoolFlag } from '../../spool/index.ts';
+import { shownAddress } from '../../wire/service-url.ts';
 import { type Call, defineCommand } from '../command.ts';
-import { type Check, checkLines } from '../doctor/check.ts';
+import { type Check, checkLines, fail } from '../doctor/check.ts';
 import { checkHandlers } from '../doctor/handler-checks.ts';
+import { checkHints, type Reader } from '../doctor/hints.ts';
+import { lookAtSpool } from '../doctor/look-at-spool.ts';
+import { checkOutbox } from '../doctor/outbox-checks.ts';
 import { checkClock, checkReach } from '../doctor/reach.ts';
 import { checkKeys, checkService } from '../doctor/service.ts';
-import { checkSpool, liesInMemory } from '../doctor/spool-checks.ts';
-import { readStale } from '../doctor/stale-reports.ts';
+import { lateReportWaits } from '../doctor/stale-reports.ts';
 import { checkWire } from '../doctor/wire.ts';
 import { openDoors } from '../doors.ts';
 import { discover } from '../handlers.ts';
 import { keyCandidates, missingWords } from '../keys.ts';
+import { asTyped } from '../own-name.ts';
+import { devSpool, isSpool } from '../spool-folder.ts';
 
 export const tasksDoctor = defineCommand({
   path: 'tasks doctor',
   summary: 'Check everything that has to work, one line each',
   description:
     'Check everything that has to work, one line each, with what to do about each that does not. Ends with 20 if one fails; warnings do not count.',
-  settings: ['url', 'keyFile', 'caFile', 'insecureHttp', 'project', 'handlers', 'spool'],
+  settings: ['url', 'keyFile', 'caFile', 'insecureHttp', 'project', 'handlers', 'spool', 'outbox'],
   examples: [
     ['tasks doctor', 'address, keys, clock, queue, workers, handlers'],
     ['tasks doctor --spool ./spool', 'and the spool of a worker on this machine'],
@@ -36,11 +37,14 @@ export const tasksDoctor = defineCommand({
       // As they come: a slow network must not hide what is known already.
       if (!json)
         for (const check of found)
-          for (const line of checkLines(check, style)) await io.out.line(line);
+          for (const line of checkLines(check, style)) await io.out.line(asTyped(line, io));
     };
-    await checkRemote(call, tell);
+    const reader = await checkRemote(call, tell);
     await tell(await handlerChecks(call));
-    await tell(await spoolChecks(call));
+    await tell(await spoolChecks(call, reader));
+    const { outbox, from } = call.settings;
+    if (outbox !== undefined)
+      await tell(await checkOutbox(resolve(io.cwd, outbox), from.outbox !== 'default', io));
     const failed = checks.filter(({ state }) => state === 'fail').length;
     const warned = checks.filter(({ state }) => state === 'warn').length;
     if (json) await io.out.line(JSON.stringify({ ok: failed === 0, checks }));
@@ -64,7 +68,7 @@ type DoctorCall = Pick<Call, 'io' | 'keyPlaces'> & {
 async function checkRemote(
   { io, settings, keyPlaces }: DoctorCall,
   tell: (checks: readonly Check[]) => Promise<void>,
-): Promise<void> {
+): Promise<Reader | undefined> {
   const { url, from } = settings;
   try {
     await using doors = openDoors({ settings, io });
@@ -90,13 +94,19 @@ async function checkRemote(
     );
     await tell(keys.checks);
     await tell([checkWire(settings.url, settings.insecureHttp, clock)]);
-    await tell(checkService(keys.answer));
+    const look = `ses_doctor_${Buffer.from(io.random.bytes(8)).toString('hex')}`;
+    await tell([await checkHints(keys.reader, clock, look, reached.info !== undefined)]);
+    await tell(checkService(keys.answer, reached.info !== undefined));
+    return keys.reader;
   } catch (error) {
     if (!(error instanceof TaskError)) throw error;
-    // The address, the proxy or the CA file cannot be used at all.
+    const { code, message, hint = 'Correct it.' } = error;
+    // The proxy or the CA file cannot be used at all; or it is the address.
+    const name = code === 'INVALID_PROXY' ? 'proxy' : code === 'CA_FILE_UNREADABLE' ? 'tls' : '';
     await tell([
-      { name: 'address', state: 'fail', says: `${url}: ${error.message}`, fix: error.hint },
+      name ? fail(name, message, hint) : fail('address', `${shownAddress(url)}: ${message}`, hint),
     ]);
+    return undefined;
   }
 }
 
@@ -107,26 +117,27 @@ async function handlerChecks({ io, settings }: DoctorCall): Promise<Check[]> {
   );
 }
 
-async function spoolChecks({ io, settings }: DoctorCall): Promise<Check[]> {
+async function spoolChecks(
+  { io, settings }: DoctorCall,
+  reader: Reader | undefined,
+): Promise<Check[]> {
   const named = settings.from.spool !== 'default';
   // A checkout has the folder before any worker has used it.
-  const used = settings.spool !== undefined && existsSync(join(settings.spool, 'owner.json'));
-  if (settings.spool === undefined || !(named || used))
-    return [{ name: 'spool', state: 'skip', says: 'not looked at: name one with --spool' }];
-  const folder = resolve(io.cwd, settings.spool);
-  const found = await inspectSpool({
-    disk: systemDisk(),
-    clock: io.clock,
-    random: io.random,
-    lock: systemFolderLock(),
-    processInfo: await systemProcessInfo(),
-    folder,
-  });
-  return checkSpool(
-    found,
-    found.exists && (await liesInMemory(folder)),
-    found.setAside.stale > 0 ? await readStale(folder) : [],
-  );
+  const folder = settings.spool === undefined ? undefined : resolve(io.cwd, settings.spool);
+  if (folder === undefined || !(named || isSpool(folder))) {
+    const unused = folder === undefined ? '' : `no worker has used ${folder}; `;
+    const near = devSpool(io.cwd);
+    const other =
+      near === undefined
+        ? 'name one with --spool'
+        : `the one of npm start: interlock tasks doctor${spoolFlag(near)}`;
+    return [{ name: 'spool', state: 'skip', says: `not looked at: ${unused}${other}` }];
+  }
+  if (reader === undefined || reader.kind === 'task-worker') return lookAtSpool(folder, io);
+  await using doors = openDoors({ io, settings });
+  const door = doors.open(reader.key);
+  // Awaited here: the door is closed after that.
+  return await lookAtSpool(folder, io, (taskId) => lateReportWaits(door, taskId));
 }
 
 function verdict(failed: number, warned: number, good: Paint, bad: Paint): string {

@@ -1,5 +1,6 @@
 import { defineCommand } from '../command.ts';
 import { connect, connectionSettings, READERS } from '../connect.ts';
+import { asTyped } from '../own-name.ts';
 import { tableLines } from '../table.ts';
 import { workerColumns, workerNotes } from '../views/worker-view.ts';
 
@@ -18,7 +19,10 @@ export const tasksWorkers = defineCommand({
     if (json) await io.out.line(JSON.stringify(answer));
     else if (answer.workers.length === 0)
       await io.err.line(
-        'No worker has come here yet. Start one: interlock-worker --handlers ./handlers',
+        asTyped(
+          'No worker has come here yet. Start one: interlock worker --handlers ./handlers',
+          io,
+        ),
       );
     else {
       const wallMs = io.clock.wall();

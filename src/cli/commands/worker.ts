@@ -1,35 +1,18 @@
 import { defineCommand } from '../command.ts';
+import { workerSettings } from '../worker-settings.ts';
 
 export const workerCommand = defineCommand({
   path: 'worker',
   summary: 'Run a worker: it claims tasks and runs handlers (the same as interlock-worker)',
   description:
-    'Run a worker: it claims tasks and runs handlers. The first SIGTERM or Ctrl-C drains, a second one stops the handlers, a third leaves at once. It is also the program interlock-worker.',
+    'Run a worker: it claims tasks and runs handlers. The first SIGTERM or Ctrl-C drains, a second one stops the handlers, a third leaves at once. It is also the program interlock-worker, which takes every other command too: status, service, update, config, spool, tasks and so on (interlock --help lists them).',
   options: {
     check: {
       form: 'switch',
       help: 'Only load the handlers, tell what is wrong with them, and end',
     },
   },
-  settings: [
-    'url',
-    'keyFile',
-    'project',
-    'handlers',
-    'spool',
-    'workerId',
-    'maxConcurrent',
-    'pools',
-    'drainTimeoutMs',
-    'stopGraceMs',
-    'pollMaxMs',
-    'transport',
-    'statusListen',
-    'logLevel',
-    'logFormat',
-    'caFile',
-    'insecureHttp',
-  ],
+  settings: workerSettings,
   examples: [
     [
       'worker --handlers ./handlers --max-concurrent 4',

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import type { HostCommand } from '../../carriers/spawn-host.ts';
 import { TaskError } from '../../contract/index.ts';
 
 /** What a program of ours tells the `interlock dev` that started it, over its IPC channel. */
@@ -32,7 +33,7 @@ export class DevChild {
   #over = false;
 
   constructor(options: {
-    readonly program: string;
+    readonly program: HostCommand;
     readonly args: readonly string[];
     readonly cwd: string;
     readonly env: Readonly<Record<string, string | undefined>>;
@@ -40,17 +41,14 @@ export class DevChild {
     readonly onLine: (line: string) => void;
     readonly onMessage: (message: ChildMessage) => void;
   }) {
-    const child = spawn(
-      process.execPath,
-      ['--disable-warning=ExperimentalWarning', options.program, ...options.args],
-      {
-        cwd: options.cwd,
-        env: { ...childEnvironment(options.env), [LIFE_LINE]: '1' },
-        detached: process.platform !== 'win32',
-        windowsHide: true,
-        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      },
-    );
+    const { execPath, args } = options.program;
+    const child = spawn(execPath, [...args, ...options.args], {
+      cwd: options.cwd,
+      env: { ...childEnvironment(options.env), [LIFE_LINE]: '1' },
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
     this.#child = child;
     this.pid = child.pid ?? 0;
     this.ended = new Promise((resolve) => {

@@ -66,7 +66,7 @@ function alreadyRunning({ pid, url }: Holder): TaskError {
     'ALREADY_RUNNING',
     `interlock dev already runs in this folder (process ${pid})${where}.`,
     {
-      hint: 'Use it from here, for instance: interlock tasks list. To end it: Ctrl-C in its terminal.',
+      hint: `Use it from here, for instance: interlock tasks list. To end it: Ctrl-C in its terminal${pid > 0 ? `, or kill ${pid} (interlock dev itself, not npm)` : ''}.`,
     },
   );
 }

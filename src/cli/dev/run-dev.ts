@@ -3,8 +3,8 @@
  * profile written → worker up → a first task done → open until a signal → worker drained → control plane ended.
  * A child that ends by itself ends everything.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { type OpenClient, openClient } from '../../client/open-client.ts';
 import { TaskError } from '../../contract/index.ts';
 import { VERSION } from '../../contract/version.ts';
@@ -14,17 +14,21 @@ import { hostPort } from '../../wire/service-url.ts';
 import type { Call } from '../command.ts';
 import { durationText } from '../duration.ts';
 import { type ExitName, exitCode } from '../exit-codes.ts';
+import { makePrivateFolder } from '../private-json.ts';
 import { PROFILE, writeProfile } from '../profile.ts';
+import type { ProgramName } from '../programs.ts';
 import type { Settings } from '../settings.ts';
 import { type ChildMessage, childDied, DevChild } from './child.ts';
 import { DEV_PROJECT, type DevKeys, devKeys, makeDevKeys } from './dev-keys.ts';
 import { type DevLock, takeDevLock } from './dev-lock.ts';
 import { firstTask, nextThings } from './first-task.ts';
+import { npmGone } from './parent.ts';
 import { devScreen, type Screen } from './screen.ts';
 
 export type DevCall = Pick<Call, 'io' | 'style'> & {
   readonly settings: Settings<
     | 'listen'
+    | 'behindProxy'
     | 'handlers'
     | 'maxConcurrent'
     | 'pools'
@@ -37,7 +41,7 @@ export type DevCall = Pick<Call, 'io' | 'style'> & {
 export async function runDev(call: DevCall): Promise<ExitName> {
   const { io } = call;
   const folder = join(io.cwd, dirname(PROFILE));
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makePrivateFolder(folder);
   // Keys and data are nobody else's; in a checkout of your own they must not get into git.
   writeFileSync(join(folder, '.gitignore'), '*\n');
   const lock = await takeDevLock(join(folder, 'dev.json'), await systemProcessInfo());
@@ -69,6 +73,11 @@ class DevSession {
   async run(): Promise<ExitName> {
     const onSignal = () => this.#onSignal();
     for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+    const over = new AbortController();
+    void npmGone(this.#call.io, over.signal).then((gone) => {
+      // A Ctrl-C reaches its shell too: it must not count as a second one.
+      if (gone && this.#signalledAt === undefined) this.#onSignal();
+    });
     try {
       const open = this.#open();
       await Promise.race([open, this.#stop.promise]);
@@ -81,6 +90,7 @@ class DevSession {
       await this.#close();
       throw error;
     } finally {
+      over.abort();
       await this.#client?.close();
       for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
     }
@@ -101,7 +111,7 @@ class DevSession {
       `process ${child.pid}, ${url}${taken}, SQLite in ${this.#shown(data)}`,
     );
     keys = await this.#accepted(keys, url, data);
-    writeProfile({ file: profile, url, project: DEV_PROJECT, keys });
+    await writeProfile({ file: profile, url, project: DEV_PROJECT, keys });
     await screen.fact('profile', `${this.#shown(profile)}, address and keys for this folder`);
 
     const host = Promise.withResolvers<number>();
@@ -129,8 +139,11 @@ class DevSession {
       const tail: string[] = [];
       const child = this.#child(
         'control plane',
-        'interlock.js',
-        ['control-plane', '--listen', hostPort(host, tried), '--data', data],
+        'interlock',
+        [
+          ...['control-plane', '--listen', hostPort(host, tried), '--data', data],
+          ...(settings.behindProxy ? ['--behind-proxy'] : []),
+        ],
         (message) => {
           if ('ready' in message && message.ready === 'control-plane') ready.resolve(message.url);
         },
@@ -156,7 +169,7 @@ class DevSession {
     const tail: string[] = [];
     const child = this.#child(
       'worker',
-      'interlock-worker.js',
+      'interlock-worker',
       [
         ...['--url', url, '--profile', profile, '--worker-id', 'dev'],
         ...['--handlers', this.#handlers(), '--spool', join(this.#folder, 'spool')],
@@ -179,14 +192,14 @@ class DevSession {
 
   #child(
     name: string,
-    program: string,
+    program: ProgramName,
     args: readonly string[],
     onMessage: (message: ChildMessage) => void,
     tail: string[],
   ): DevChild {
     const { io, settings } = this.#call;
     return new DevChild({
-      program: join(io.programs, program),
+      program: io.programs.program(program),
       args: [...args, '--log-format', 'json', '--log-level', settings.logLevel],
       cwd: io.cwd,
       env: io.env,
@@ -268,9 +281,7 @@ class DevSession {
     const { io, settings } = this.#call;
     const folder = resolve(io.cwd, settings.handlers);
     if (settings.from.handlers !== 'default' || existsSync(folder)) return folder;
-    // Outside a checkout: those that come with the package; as JavaScript where Node removes no types.
-    const packaged = io.programs.split(sep).includes('node_modules');
-    return join(packaged ? io.programs : dirname(io.programs), 'handlers');
+    return io.programs.handlers();
   }
 
   /** As seen from the current folder. */

@@ -3,11 +3,14 @@ import type { Door } from '../../wire/door.ts';
 import { durationWords } from '../duration.ts';
 import { type FoundKey, KEY_VARIABLES, type KeyCandidate } from '../keys.ts';
 import { type Check, fail, ok, skip, warn } from './check.ts';
+import type { Reader } from './hints.ts';
+import { NOT_REACHED } from './not-reached.ts';
 
 export interface KeyChecked {
   readonly checks: readonly Check[];
-  /** The answer to the first key that was accepted. */
+  /** The answer to the first key that was accepted, and its door. */
   readonly answer?: DoctorAnswer;
+  readonly reader?: Reader;
 }
 
 /**
@@ -25,6 +28,7 @@ export async function checkKeys(
     return { checks: [fail('key', `none is configured for this address: ${missing}`, NO_KEY)] };
   const checks: Check[] = [];
   let first: DoctorAnswer | undefined;
+  let reader: Reader | undefined;
   for (const candidate of candidates) {
     let key: FoundKey;
     try {
@@ -39,21 +43,27 @@ export async function checkKeys(
       checks.push(skip('key', `${nameOf(key)} was not tried: the control plane was not reached`));
       continue;
     }
-    const { check, answer } = await tryKey(key, openDoor(key), project);
+    const door = openDoor(key);
+    const { check, answer } = await tryKey(key, door, project);
     checks.push(check);
     first ??= answer;
+    if (answer) reader ??= { door, kind: answer.keyKind, key: key.source };
   }
-  return { checks, ...(first && { answer: first }) };
+  return { checks, ...(first && { answer: first }), ...(reader && { reader }) };
 }
 
-/** Queue, workers and outbox, as the control plane tells them. */
-export function checkService(answer: DoctorAnswer | undefined): Check[] {
+/** Queue, workers and deliveries, as the control plane tells them. @param reached it answered at all. */
+export function checkService(answer: DoctorAnswer | undefined, reached = true): Check[] {
   if (!answer)
-    return ['queue', 'workers', 'outbox'].map((name) => skip(name, 'no key was accepted'));
-  const { queueDepth, oldestQueuedMs, workers, outboxDebt } = answer;
+    return ['queue', 'workers', 'deliveries'].map((name) =>
+      skip(name, reached ? 'no key was accepted' : NOT_REACHED),
+    );
+  const { queueDepth, oldestQueuedMs, workers, outboxDebt, troubles } = answer;
   const online = workers.ready + workers.full + workers.draining;
   const waits = queueDepth === 1 ? '1 task waits' : `${queueDepth} tasks wait`;
   const oldest = oldestQueuedMs === null ? '' : `, the oldest for ${durationWords(oldestQueuedMs)}`;
+  const keyEnded = troubles.filter(({ says }) => KEY_ENDED.test(says)).map((one) => one.workerId);
+  const start = `${keyEnded.length === 0 ? '' : `Give ${keyEnded.join(', ')} a key (see below). Else: `}Start one: interlock worker --handlers ./handlers`;
   const states = (['ready', 'full', 'draining', 'offline'] as const)
     .filter((state) => workers[state] > 0)
     .map((state) => `${workers[state]} ${state}`);
@@ -62,25 +72,38 @@ export function checkService(answer: DoctorAnswer | undefined): Check[] {
     online > 0
       ? ok('workers', states.join(', '))
       : queueDepth > 0
-        ? fail(
-            'workers',
-            `none is online, and ${waits}`,
-            'Start one: interlock-worker --handlers ./handlers',
-          )
+        ? fail('workers', `none is online, and ${waits}`, start)
         : warn(
             'workers',
             `none is online${states.length > 0 ? ` (${states.join(', ')})` : ''}`,
-            'Start one: interlock-worker --handlers ./handlers',
+            start,
           ),
+    ...troubles.map(({ workerId, says }) =>
+      warn('worker', `${workerId}: ${says}`, troubleFix(workerId, says)),
+    ),
     outboxDebt === 0
-      ? ok('outbox', 'nothing is waiting to be delivered')
+      ? ok('deliveries', 'nothing is waiting to be delivered')
       : warn(
-          'outbox',
+          'deliveries',
           `${outboxDebt} callbacks or hints are not yet delivered`,
           'They are tried again by themselves; look again in a minute.',
         ),
   ];
 }
+
+/** What is said of a trouble holds its cause; where to do something about it does not stand there. */
+function troubleFix(workerId: string, says: string): string {
+  const where = `on the machine of ${workerId}`;
+  if (KEY_ENDED.test(says))
+    return `Make one: interlock keys new "${workerId}" --kind task-worker, and put it into the key file ${where}: the worker reads it again within a minute, without a restart, and what it owes waits in its spool.`;
+  if (/handlers? do(es)? not go/.test(says))
+    return `Mend what it waits for ${where} (a mount, a device), or restart that machine; where it runs inside a program of your own (TaskWorker), restart that.`;
+  if (/ is (paused|tried again)/.test(says))
+    return `Mend that ${where}; the type is tried again by itself. Its log has each failure.`;
+  return `Do what is said there ${where}: it goes on by itself then.`;
+}
+
+const KEY_ENDED = /last heard with the key .* which (was revoked|has expired)/s;
 
 async function tryKey(
   key: FoundKey,
@@ -115,11 +138,23 @@ async function tryKey(
       check: fail('key', says, `Use a key of project "${project}", or leave --project away.`),
     };
   }
-  return {
-    check: ok('key', `${keyKind} of project ${answer.value.project}, from ${key.from}`),
-    answer: answer.value,
-  };
+  const says = `${keyKind} of project ${answer.value.project}, from ${key.from}`;
+  return { check: endsSoon(answer.value, says) ?? ok('key', says), answer: answer.value };
 }
+
+/** By the clock that refuses it. */
+function endsSoon({ keyKind, keyExpiresAt, serverTime }: DoctorAnswer, says: string) {
+  const leftMs = Date.parse(keyExpiresAt ?? '') - Date.parse(serverTime);
+  if (!(leftMs < ENDS_SOON_MS)) return undefined;
+  return warn(
+    'key',
+    `${says}, expires in ${durationWords(leftMs)} (${keyExpiresAt})`,
+    `Make another: interlock keys new "my key" --kind ${keyKind} --expires 90d, and put it in its place before that; workers take it without a restart.`,
+  );
+}
+
+/** Time enough for who looks once a week. */
+const ENDS_SOON_MS = 14 * 86_400_000;
 
 function nameOf({ kind, from }: FoundKey): string {
   return from.startsWith('profile') && kind ? `the ${kind} key of the ${from}` : from;
@@ -134,4 +169,4 @@ function refusedFix({ kind }: FoundKey): string {
 }
 
 const NO_KEY =
-  'Set INTERLOCK_PRODUCER_KEY (or _WORKER_, _OPERATOR_, _ADMIN_), give --key-file, or run npm start, which makes a profile.';
+  'Set INTERLOCK_PRODUCER_KEY (or _WORKER_, _OPERATOR_, _ADMIN_), give --key-file, or run interlock dev, which makes a profile.';

@@ -1,8 +1,12 @@
-import { type TaskView, typeKey } from '../../contract/index.ts';
+import { type TaskEvent, type TaskView, typeKey } from '../../contract/index.ts';
+import { spoolFlag } from '../../spool/index.ts';
 import { durationWords } from '../duration.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { plain, type Style } from '../style.ts';
 import { type Column, factLines } from '../table.ts';
+import { troubleWords } from './attempt-view.ts';
+import { detailWords } from './detail-words.ts';
+import { age, moment } from './time-words.ts';
 
 /** Columns of `tasks list`. @param wallMs now, for ages. */
 export function taskColumns(style: Style, wallMs: number): Column<TaskView>[] {
@@ -24,14 +28,14 @@ export function taskColumns(style: Style, wallMs: number): Column<TaskView>[] {
 /** What matters about a task now, in one clause. */
 export function noteOf(task: TaskView): string {
   const { error, progress, worker, waitingFor, status } = task;
-  if (task.lateReport)
-    return `a late ${task.lateReport.op} was kept: tasks resolve --as late-report takes it`;
+  if (task.lateReport) return `a late ${task.lateReport.op} was kept: an operator can take it`;
   if (status === 'queued') return waitingFor ?? '';
   if (status === 'running') {
     const parts = [
       progress?.percent === undefined ? undefined : `${Math.round(progress.percent)} %`,
       progress?.message,
-      worker === undefined ? undefined : `on ${worker}`,
+      // What it waits for names the worker that it waits for.
+      waitingFor ?? (worker === undefined ? undefined : `on ${worker}`),
       task.cancelRequested ? 'asked to stop' : undefined,
     ];
     return parts.filter(Boolean).join(', ');
@@ -40,9 +44,19 @@ export function noteOf(task: TaskView): string {
   return `${error.code}: ${oneLine(error.message)}${usedUp(task) ? ` (${attemptWords(task)})` : ''}`;
 }
 
-/** All of a task, for `tasks show`. */
-export function taskLines(task: TaskView, style: Style, wallMs: number): string[] {
+/**
+ * All of a task, for `tasks show`. @param trouble the journal's entry of how an attempt last ended otherwise than well.
+ * @param typed makes a command as it can be typed here.
+ */
+export function taskLines(
+  task: TaskView,
+  style: Style,
+  wallMs: number,
+  trouble?: TaskEvent,
+  typed: (text: string) => string = (text) => text,
+): string[] {
   const { policy } = task;
+  const before = troubleWords(task, trouble, wallMs);
   const labels = Object.entries(task.labels).map(([name, value]) => plain(`${name}=${value}`));
   const facts = factLines(
     [
@@ -56,6 +70,10 @@ export function taskLines(task: TaskView, style: Style, wallMs: number): string[
       ['finished', task.finishedAt && `${moment(task.finishedAt, wallMs)},${tookWords(task)}`],
       ['worker', task.worker && plain(task.worker)],
       ['attempts', `${task.attempts} of ${policy.maxAttempts}${undelivered(task)}`],
+      [
+        isRunning(task) || task.status === 'succeeded' ? 'one before' : 'last attempt',
+        before && plain(before),
+      ],
       ['labels', labels.length > 0 ? labels.join(', ') : undefined],
       ['idempotency', task.idempotencyKey && plain(task.idempotencyKey)],
       ['effect key', task.effectKey === task.id ? undefined : plain(task.effectKey)],
@@ -68,7 +86,7 @@ export function taskLines(task: TaskView, style: Style, wallMs: number): string[
     ...errorLines(task, style),
     ...valueLines('input', task.input, style),
     ...valueLines('result', task.result, style),
-    ...nextLines(task, style),
+    ...nextLines(task, style, before !== undefined).map(typed),
   ];
 }
 
@@ -85,54 +103,60 @@ export function outcomeExit(status: string): ExitName | undefined {
 }
 
 /** The closing line of a watch or a wait, with the next step where one is needed. */
-export function outcomeLines(task: TaskView, style: Style): string[] {
+export function outcomeLines(
+  task: TaskView,
+  style: Style,
+  typed: (text: string) => string = (text) => text,
+): string[] {
   const took = tookWords(task);
   const head = `${style.state(task.status)} ${plain(task.id)}${took}`;
   const lines = [
     head,
     ...errorLines(task, style),
     ...valueLines('result', task.result, style),
-    ...nextLines(task, style),
+    ...nextLines(task, style, false).map(typed),
   ];
   return lines;
 }
 
-/** The next step, where one is needed; each command can be typed as it stands. */
-function nextLines({ id, status, error }: TaskView, style: Style): string[] {
-  const next = (text: string) => [`${style.faint('next')}   ${text}`];
+/** The next step, where one is needed; each command can be typed as it stands. @param told how an attempt before ended. */
+function nextLines(task: TaskView, style: Style, told: boolean): string[] {
+  const { id, status, error } = task;
+  const next = (...texts: string[]) => texts.map((text) => `${style.faint('next')}   ${text}`);
+  const resolve = (as: string) => `interlock tasks resolve ${id} --as ${as} --reason "…"`;
+  const late = task.lateReport
+    ? [`take the late ${task.lateReport.op}: ${resolve('late-report')}`]
+    : [];
   if (status === 'outcome-unknown')
     return next(
-      `Look whether the effect took place, then: interlock tasks resolve ${id} --as succeeded --reason "…" (or --as failed, or --as retry)`,
+      ...late,
+      `Look whether the effect took place, then: ${resolve('succeeded')} (or --as failed, or --as retry)`,
     );
-  if (status !== 'failed' && status !== 'expired') return [];
+  if (status !== 'failed' && status !== 'expired')
+    return next(...late, ...(told ? [`what happened: interlock tasks events ${id}`] : []));
   const begun = error?.effect === 'begun' ? ' --accept-repeated-effect' : '';
-  return next(
-    `interlock tasks logs ${id}; to run it again: interlock tasks retry ${id} --reason "…"${begun}`,
-  );
+  const again = `to run it again: interlock tasks retry ${id} --reason "…"${begun}`;
+  if (error?.code === 'RESULT_REFUSED')
+    return next(
+      ...late,
+      `the result, on the machine of ${plain(task.worker ?? 'its worker')}: interlock spool show ${id} --full --json${keptIn(error)}`,
+      again,
+    );
+  // A handler that was lost, or never ran, has left no log.
+  const look =
+    status === 'expired' || told || WITHOUT_LOG.has(error?.code ?? '') ? 'events' : 'logs';
+  return next(...late, `interlock tasks ${look} ${id}; ${again}`);
 }
 
-/** `3 min`, `12 s`; nothing below zero, whatever the clocks say. */
-export function age(at: string, wallMs: number): string {
-  const ms = wallMs - Date.parse(at);
-  if (!Number.isFinite(ms)) return '';
-  return durationWords(ms < 1_000 ? Math.max(0, ms) : Math.floor(ms / 1_000) * 1_000);
+/** Where a refused result lies, as its worker said. */
+function keptIn({ details }: NonNullable<TaskView['error']>): string {
+  return typeof details?.spool === 'string' ? spoolFlag(plain(details.spool)) : '';
 }
 
-/** `2026-11-29 18:31:02 (3 min ago)`, local time. */
-export function moment(at: string, wallMs: number): string {
-  const ms = Date.parse(at);
-  if (!Number.isFinite(ms)) return plain(at);
-  const away = wallMs - ms;
-  const words = durationWords(Math.floor(Math.abs(away) / 1_000) * 1_000);
-  return `${localTime(ms)} (${away < 0 ? `in ${words}` : `${words} ago`})`;
-}
+const WITHOUT_LOG: ReadonlySet<string> = new Set(['ATTEMPTS_EXHAUSTED', 'UNDELIVERABLE']);
 
-/** `2026-11-29 18:31:02`. */
-export function localTime(ms: number): string {
-  const date = new Date(ms);
-  const two = (value: number) => String(value).padStart(2, '0');
-  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-');
-  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')}`;
+function isRunning({ status }: TaskView): boolean {
+  return status === 'running';
 }
 
 function tookWords({ startedAt, finishedAt, createdAt }: TaskView): string {
@@ -172,13 +196,9 @@ function errorLines(task: TaskView, style: Style): string[] {
   if (error.effect === 'begun')
     lines.push(style.warn('The attempt was past its gate: its effect may have taken place.'));
   // Issues stand in the message already.
-  const details = Object.entries(error.details ?? {}).filter(([name]) => name !== 'issues');
-  if (details.length > 0)
-    lines.push(
-      style.faint(
-        details.map(([name, value]) => `${plain(name)} ${plain(shown(value))}`).join(', '),
-      ),
-    );
+  const { issues: _, ...details } = error.details ?? {};
+  const words = detailWords(details).map((word) => plain(word));
+  if (words.length > 0) lines.push(style.faint(words.join(', ')));
   return lines;
 }
 
@@ -194,8 +214,4 @@ function aside(note: string): string {
 
 function oneLine(text: string): string {
   return text.split('\n', 1)[0] ?? '';
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }

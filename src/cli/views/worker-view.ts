@@ -1,8 +1,9 @@
 import { type TypeList, typeKey, type WorkerView } from '../../contract/index.ts';
+import { pauseInWords } from '../../core/type-pauses.ts';
 import { durationWords } from '../duration.ts';
 import { plain, type Style } from '../style.ts';
 import type { Column } from '../table.ts';
-import { age } from './task-view.ts';
+import { age } from './time-words.ts';
 
 /** Columns of `tasks workers`. */
 export function workerColumns(style: Style, wallMs: number): Column<WorkerView>[] {
@@ -13,7 +14,7 @@ export function workerColumns(style: Style, wallMs: number): Column<WorkerView>[
       cell: stateWords,
       paint: ({ state }, text) => style.state(state, text),
     },
-    { title: 'BUSY', cell: ({ slots }) => `${slots.busy}/${slots.max}`, align: 'right' },
+    { title: 'BUSY', cell: busyWords, align: 'right' },
     { title: 'SPOOL', cell: spoolWords },
     { title: 'SEEN', cell: ({ lastSeenAt }) => `${age(lastSeenAt, wallMs)} ago`, align: 'right' },
     { title: 'POOLS', cell: ({ pools }) => pools.join(', ') },
@@ -24,8 +25,28 @@ export function workerColumns(style: Style, wallMs: number): Column<WorkerView>[
 /** What each worker is doing, and why it claims nothing; below the table. */
 export function workerNotes(worker: WorkerView, style: Style, wallMs: number): string[] {
   const notes: string[] = [];
-  if (worker.notClaiming) notes.push(`${worker.workerId} claims nothing: ${worker.notClaiming}`);
-  if (worker.drainRequested) notes.push(`${worker.workerId} was asked to drain`);
+  const { workerId } = worker;
+  if (worker.notClaiming) notes.push(`${workerId} claims nothing: ${worker.notClaiming}`);
+  for (const paused of worker.pausedTypes ?? [])
+    notes.push(
+      `${workerId}: ${typeKey(paused.type, paused.schemaVersion)} ${pauseInWords(paused)}`,
+    );
+  for (const { type, schemaVersion, why, since } of worker.keptHandlers ?? [])
+    notes.push(
+      `${workerId}: ${typeKey(type, schemaVersion)} is served with its older code, since its file was found broken ${age(since, wallMs)} ago: ${why}`,
+    );
+  for (const { type, schemaVersion, taskId, pids = [], earlierSession } of worker.stuck ?? []) {
+    const handler = `${workerId}: the handler of ${taskId} (${typeKey(type, schemaVersion)})`;
+    // Without a process of its own, of this session: it runs inside its program.
+    notes.push(
+      pids.length === 0 && !earlierSession
+        ? `${handler} was told to stop and does not; it runs inside its program, which cannot kill it, and keeps its slot`
+        : `${handler}${earlierSession ? ', of an earlier process of this worker,' : ''} was killed and does not go${pids.length === 0 ? '' : ` (process ${pids.join(', ')})`}; it keeps its slot`,
+    );
+  }
+  // Of one that has gone, it was done.
+  if (worker.drainRequested && worker.state !== 'offline')
+    notes.push(`${worker.workerId} was asked to drain`);
   const drift = worker.clockOffsetMs ?? 0;
   if (Math.abs(drift) >= 5_000)
     notes.push(
@@ -61,15 +82,27 @@ export function typeColumns(style: Style): Column<TypeList['types'][number]>[] {
 }
 
 /** The state with what it means: `full: all 2 slots are working`. */
-function stateWords({ state, words }: WorkerView): string {
-  return words.startsWith(state) ? words : `${state}: ${words}`;
+function stateWords({ notClaiming, state, words }: WorkerView): string {
+  // Why it claims nothing is a line of its own below the table.
+  const told = notClaiming === undefined ? words : words.replace(`: ${notClaiming}`, '');
+  return told.startsWith(state) ? told : `${state}: ${told}`;
 }
 
-function spoolWords({ spool }: WorkerView): string {
-  if (!spool.ok) return 'cannot be written';
-  if (spool.pending === 0) return 'empty';
+function busyWords({ slots, state }: WorkerView): string {
+  return `${lastHeard(state)}${slots.busy}/${slots.max}`;
+}
+
+function spoolWords({ spool, state }: WorkerView): string {
+  const was = lastHeard(state);
+  if (!spool.ok) return `${was}not writable`;
+  if (spool.pending === 0) return `${was}empty`;
   const oldest = spool.oldestMs === null ? '' : `, oldest ${durationWords(spool.oldestMs)}`;
-  return `${spool.pending} unsent${oldest}`;
+  return `${was}${spool.pending} unsent${oldest}`;
+}
+
+/** What one that is offline said last may be otherwise by now. */
+function lastHeard(state: string): string {
+  return state === 'offline' ? 'was ' : '';
 }
 
 function handlerWords({ handlers }: WorkerView): string {

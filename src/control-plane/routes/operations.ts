@@ -1,13 +1,12 @@
-import { newKeyRequest } from '../../contract/service.ts';
+import { controlPlaneDefaults } from '../../core/defaults.ts';
 import type { QueueGroup, WorkerSight } from '../../ports/store.ts';
 import { answer } from '../answer.ts';
 import type { KeyedCall, Route } from '../call.ts';
-import { makeKey } from '../keys.ts';
 import { noWorker } from '../task-of.ts';
 import { instantText } from '../task-view.ts';
-import { check } from '../validate.ts';
 import { condition } from '../worker-facts.ts';
-import { workerView } from '../worker-view.ts';
+import { endedKeys } from '../worker-key.ts';
+import { troubles, workerView } from '../worker-view.ts';
 
 export const operationsRoutes = {
   async doctor({ services, key }: KeyedCall) {
@@ -19,14 +18,31 @@ export const operationsRoutes = {
     ]);
     const workers = { ready: 0, full: 0, draining: 0, offline: 0 };
     for (const sight of sights) workers[condition(nowMs, sight, timing.offlineAfterMs).state]++;
+    const keys = await endedKeys(
+      store,
+      nowMs,
+      sights.map(({ worker }) => worker),
+    );
     return answer({
       serverTime: instantText(nowMs),
       project: key.project,
       keyKind: key.kind,
+      keyExpiresAt: instantText(key.expiresAtMs),
       queueDepth: groups.reduce((sum, { queued }) => sum + queued, 0),
       oldestQueuedMs: waited(nowMs, oldest(groups)),
       workers,
       outboxDebt: hub.debt,
+      troubles: sights
+        .flatMap((sight) => {
+          const { workerId } = sight.worker;
+          const key = keys.get(workerId);
+          // Nobody hears what it says; that, it does not know to tell.
+          if (key !== undefined) return [{ workerId, says: key }];
+          // One that is offline is not asked.
+          if (condition(nowMs, sight, timing.offlineAfterMs).state === 'offline') return [];
+          return troubles(nowMs, sight).map((says) => ({ workerId, says }));
+        })
+        .slice(0, controlPlaneDefaults.troublesTold),
     });
   },
 
@@ -64,24 +80,6 @@ export const operationsRoutes = {
       (sight) => condition(nowMs, sight, timing.offlineAfterMs).state !== 'offline',
     );
     return answer({ types: typeViews(nowMs, groups, online) });
-  },
-
-  async newKey({ services, key, body }: KeyedCall) {
-    const checked = check(newKeyRequest, body.value);
-    if (!checked.ok) return checked.refusal;
-    const made = await makeKey(services, { ...checked.value, project: key.project });
-    return answer(
-      {
-        id: made.row.id,
-        name: made.row.name,
-        kind: made.row.kind,
-        project: made.row.project,
-        key: made.key,
-        createdAt: instantText(made.row.createdAtMs),
-      },
-      201,
-      { 'Cache-Control': 'no-store' },
-    );
   },
 } satisfies Record<string, Route>;
 

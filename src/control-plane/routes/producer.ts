@@ -10,7 +10,16 @@ import {
 import { controlPlaneDefaults } from '../../core/defaults.ts';
 import type { TaskQuery } from '../../ports/store.ts';
 import { cancel } from '../act.ts';
-import { answer, answerText, isRefusal, itemsText, type Refusal, refusal } from '../answer.ts';
+import {
+  type Answer,
+  answer,
+  answerText,
+  isRefusal,
+  itemsText,
+  type Refusal,
+  refusal,
+} from '../answer.ts';
+import { endedKey } from '../auth.ts';
 import { invalid } from '../body.ts';
 import type { KeyedCall, Route } from '../call.ts';
 import { itemAnswer } from '../failure.ts';
@@ -19,6 +28,7 @@ import { openProducerStream } from '../streams.ts';
 import { submit } from '../submit.ts';
 import { taskOf } from '../task-of.ts';
 import { instantText, taskViewText } from '../task-view.ts';
+import { GONE } from '../turns.ts';
 
 export const producerRoutes = {
   async submit(call: KeyedCall) {
@@ -52,7 +62,7 @@ export const producerRoutes = {
     return answerText(itemsText(answers));
   },
 
-  async listTasks({ services, key, query }: KeyedCall) {
+  async listTasks({ services, key, query, request, turn }: KeyedCall) {
     const asked = query as ListQuery;
     const found = taskQuery(key.project, asked);
     if (isRefusal(found)) return found;
@@ -62,7 +72,13 @@ export const producerRoutes = {
     const views: string[] = [];
     let { next } = page;
     let bytes = 0;
+    let breathed = 0;
     for (const row of page.rows) {
+      if (bytes - breathed > BREATH_CHARS) {
+        breathed = bytes;
+        await turn.breathe();
+        if (request.signal.aborted) return GONE;
+      }
       const view = await taskViewText(services, row, parts);
       bytes += view.length;
       // A page of large results ends sooner; it holds one task at least.
@@ -83,30 +99,15 @@ export const producerRoutes = {
   },
 
   async taskEvents(call: KeyedCall) {
-    const { services, request, query } = call;
-    const { after, waitMs, limit } = query as z.infer<typeof eventsQuery>;
-    const until = services.clock.now() + waitMs;
-    for (;;) {
-      const row = await taskOf(call);
-      if (isRefusal(row)) return row;
-      const left = until - services.clock.now();
-      // Listening begins before reading, so that no news is missed between the two.
-      const over = new AbortController();
-      const news = services.hub.news(
-        row.task.id,
-        Math.max(0, left),
-        waitMs > 0 ? AbortSignal.any([request.signal, over.signal]) : AbortSignal.abort(),
-      );
-      const events = await services.store.events(row.ref, after, limit);
-      if (events.length > 0 || left <= 0 || services.hub.stopped || request.signal.aborted) {
-        over.abort();
-        const seq = Math.max(row.task.seq, events.at(-1)?.seq ?? 0);
-        return answer({
-          events: events.map(({ atMs, ...event }) => ({ ...event, at: instantText(atMs) })),
-          seq,
-        });
-      }
-      await news;
+    const { services, query, key, keySeen } = call;
+    const { waitMs } = query as z.infer<typeof eventsQuery>;
+    const keyEnd = new AbortController();
+    const unwatch =
+      waitMs > 0 ? services.keyWatch.watch(key, keySeen, () => keyEnd.abort()) : undefined;
+    try {
+      return await journal(call, keyEnd.signal);
+    } finally {
+      unwatch?.();
     }
   },
 
@@ -126,10 +127,43 @@ export const producerRoutes = {
 
   cancelTask: cancel,
 
-  async taskHints({ services, key }: KeyedCall) {
-    return openProducerStream(services, key);
+  async taskHints({ services, key, keySeen }: KeyedCall) {
+    return openProducerStream(services, key, keySeen);
   },
 } satisfies Record<string, Route>;
+
+/** Entries after `after`; waits for some as long as it was asked to and the key is one. */
+async function journal(call: KeyedCall, keyEnd: AbortSignal): Promise<Answer | Refusal> {
+  const { services, request, query, key } = call;
+  const { store, clock, hub } = services;
+  const { after, waitMs, limit } = query as z.infer<typeof eventsQuery>;
+  const until = clock.now() + waitMs;
+  const stop = AbortSignal.any([request.signal, keyEnd]);
+  for (;;) {
+    const ended = keyEnd.aborted && endedKey(await store.nowMs(), await store.keyById(key.id));
+    if (ended) return ended;
+    const row = await taskOf(call);
+    if (isRefusal(row)) return row;
+    const left = until - clock.now();
+    // Listening begins before reading, so that no news is missed between the two.
+    const over = new AbortController();
+    const signal = waitMs > 0 ? AbortSignal.any([stop, over.signal]) : AbortSignal.abort();
+    const news = hub.news(row.task.id, Math.max(0, left), signal);
+    const events = await store.events(row.ref, after, limit);
+    if (events.length > 0 || left <= 0 || hub.stopped || stop.aborted) {
+      over.abort();
+      const seq = Math.max(row.task.seq, events.at(-1)?.seq ?? 0);
+      return answer({
+        events: events.map(({ atMs, ...event }) => ({ ...event, at: instantText(atMs) })),
+        seq,
+      });
+    }
+    await call.turn.outside(news);
+  }
+}
+
+/** A page that is built lets others in after so much of it. */
+const BREATH_CHARS = 524_288;
 
 /** A UTF-16 unit is at most three bytes of UTF-8. */
 const MAX_BYTES_PER_CHAR = 3;

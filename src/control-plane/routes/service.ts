@@ -1,13 +1,13 @@
 import { CONTRACT_VERSION } from '../../contract/limits.ts';
 import { openApiDocument } from '../../contract/openapi.ts';
 import { ops } from '../../contract/worker-calls.ts';
-import { answer, answerText } from '../answer.ts';
+import { answer, JSON_TYPE } from '../answer.ts';
 import type { OpenOperationId, OpenRoute } from '../call.ts';
 import { instantText } from '../task-view.ts';
 
 /** What anybody may ask. */
 export function serviceRoutes(version: string): Record<OpenOperationId, OpenRoute> {
-  let document: string | undefined;
+  let document: Uint8Array<ArrayBuffer> | undefined;
   return {
     async discover({ services }) {
       return answer({
@@ -19,8 +19,8 @@ export function serviceRoutes(version: string): Record<OpenOperationId, OpenRout
     },
 
     async openapi() {
-      document ??= JSON.stringify(openApiDocument(version));
-      return answerText(document);
+      document ??= Buffer.from(JSON.stringify(openApiDocument(version)));
+      return { status: 200, body: document, type: JSON_TYPE };
     },
   };
 }

@@ -102,9 +102,9 @@ export const workerRoutes = {
     return answerText(`{"results":${itemsText(answers)}}`);
   },
 
-  async workerHints({ services, key, query }: KeyedCall) {
+  async workerHints({ services, key, keySeen, query }: KeyedCall) {
     const { workerId, sessionId } = query as z.infer<typeof hintsQuery>;
-    return openWorkerStream(services, key, workerId, sessionId);
+    return openWorkerStream(services, key, keySeen, workerId, sessionId);
   },
 } satisfies Record<string, Route>;
 

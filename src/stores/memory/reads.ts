@@ -127,8 +127,29 @@ export function memoryReads(t: Tables): Reads {
     async keyById(id) {
       return t.keys.get(t.keyIds.get(id) ?? '');
     },
+    async keys({ project, belowId, limit }) {
+      return t.keys
+        .values()
+        .filter((row) => row.project === project && (belowId === undefined || row.id < belowId))
+        .sort((a, b) => (a.id < b.id ? 1 : -1))
+        .slice(0, limit);
+    },
     async countKeys() {
       return t.keys.size;
+    },
+    async countUsableKeys(project, kind, atMs) {
+      return t.keys
+        .values()
+        .filter(
+          (row) =>
+            row.project === project &&
+            row.kind === kind &&
+            row.revokedAtMs === undefined &&
+            (row.expiresAtMs === undefined || row.expiresAtMs > atMs),
+        ).length;
+    },
+    async countRevokedKeys() {
+      return t.keys.values().filter((row) => row.revokedAtMs !== undefined).length;
     },
 
     async nextTimeMs() {

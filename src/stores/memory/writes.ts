@@ -7,7 +7,7 @@ import type {
   TaskRow,
   Transaction,
 } from '../../ports/store.ts';
-import { type KeptAttempt, type KeptTask, key, type Tables } from './tables.ts';
+import { type KeptAttempt, type KeptTask, key, type Table, type Tables } from './tables.ts';
 
 export function memoryWrites(
   t: Tables,
@@ -75,6 +75,9 @@ export function memoryWrites(
       if (dueAtMs === undefined) t.dated.delete(row.ref);
       else t.dated.set(row.ref, true);
     },
+    async saveRank(row, rank) {
+      t.tasks.set(row.ref, { ...(t.tasks.get(row.ref) as KeptTask), rank });
+    },
     async insertAttempt(row, attempt) {
       unique(t.attemptRefs.get(attempt.id) !== undefined, 'attempt id');
       const ref = t.nextRef();
@@ -128,6 +131,7 @@ export function memoryWrites(
         .filter(
           ({ task, ready }) =>
             ready &&
+            task.availableAtMs <= now() &&
             task.project === project &&
             pools.includes(task.pool) &&
             (task.deadlineMs === undefined || task.deadlineMs > now()),
@@ -184,6 +188,21 @@ export function memoryWrites(
         }));
     },
 
+    async queuedAhead(after, limit) {
+      return t.queued
+        .entries()
+        .map(([ref]) => t.tasks.get(ref) as KeptTask)
+        .filter(
+          ({ ref, task: { queuedAtMs, notBeforeMs, createdAtMs } }) =>
+            (queuedAtMs - after.queuedAtMs || ref - after.ref) > 0 &&
+            queuedAtMs > now() &&
+            (queuedAtMs !== notBeforeMs || createdAtMs > now()),
+        )
+        .sort((a, b) => a.task.queuedAtMs - b.task.queuedAtMs || a.ref - b.ref)
+        .slice(0, limit)
+        .map(({ ref }) => loaded(ref));
+    },
+
     async saveWorker(worker) {
       t.workers.set(key(worker.project, worker.workerId), worker);
     },
@@ -208,6 +227,18 @@ export function memoryWrites(
       unique(t.keys.get(row.hash) !== undefined, 'key');
       t.keys.set(row.hash, row);
       t.keyIds.set(row.id, row.hash);
+    },
+    async revokeKey(id) {
+      const row = t.keys.get(t.keyIds.get(id) ?? '');
+      if (row && row.revokedAtMs === undefined)
+        t.keys.set(row.hash, { ...row, revokedAtMs: now() });
+    },
+    async stampKeys(usedAtMs) {
+      for (const [id, at] of usedAtMs) {
+        const row = t.keys.get(t.keyIds.get(id) ?? '');
+        if (row && (row.lastUsedAtMs ?? Number.NEGATIVE_INFINITY) < at)
+          t.keys.set(row.hash, { ...row, lastUsedAtMs: at });
+      }
     },
     async forget(beforeMs, limit) {
       let forgotten = 0;
@@ -238,6 +269,35 @@ export function memoryWrites(
         ({ project, workerId }) => busy.has(key(project, workerId)),
       );
       return forgotten;
+    },
+
+    async stampAsOfNow(what) {
+      const nowMs = now();
+      let changed = 0;
+      let aheadMs = 0;
+      const stamp = <V>(
+        table: Table<string, V>,
+        at: (value: V) => number,
+        set: (value: V) => V,
+      ) => {
+        for (const [name, value] of table.entries()) {
+          if (at(value) <= nowMs) continue;
+          aheadMs = Math.max(aheadMs, at(value) - nowMs);
+          table.set(name, set(value));
+          changed++;
+        }
+      };
+      const atMs = (value: { readonly atMs: number }) => value.atMs;
+      if (what === 'workers')
+        stamp(
+          t.workers,
+          ({ lastSeenMs }) => lastSeenMs,
+          (worker) => ({ ...worker, lastSeenMs: nowMs }),
+        );
+      else if (what === 'sessions') stamp(t.sessions, atMs, (value) => ({ ...value, atMs: nowMs }));
+      else if (what === 'claims') stamp(t.claims, atMs, (value) => ({ ...value, atMs: nowMs }));
+      else stamp(t.actions, atMs, (value) => ({ ...value, atMs: nowMs }));
+      return { changed, aheadMs };
     },
 
     announce(note) {

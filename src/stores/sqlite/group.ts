@@ -2,6 +2,7 @@ import type { Note, Reads, Transaction } from '../../ports/store.ts';
 import { type GroupCommit, GroupLost } from '../command-queue.ts';
 import type { Connection } from './connection.ts';
 import { journalReads, journalWrites } from './journal.ts';
+import type { KeptFiles } from './kept-files.ts';
 import { keyReads, keyWrites } from './keys.ts';
 import { taskReads } from './task-reads.ts';
 import { taskWrites } from './task-writes.ts';
@@ -17,6 +18,7 @@ export const sqliteReads = (c: Connection): Reads => ({
 /** Commands of one commit, each in a savepoint of its own. */
 export class SqliteGroup implements GroupCommit<Transaction> {
   readonly #c: Connection;
+  readonly #files: KeptFiles;
   readonly #now: () => number;
   /** One time for the whole group: instants of commands that share a commit may be the same. */
   #nowMs = 0;
@@ -24,8 +26,9 @@ export class SqliteGroup implements GroupCommit<Transaction> {
   #notes: Note[] = [];
   readonly #transaction: Transaction;
 
-  constructor(c: Connection, now: () => number) {
+  constructor(c: Connection, now: () => number, files: KeptFiles) {
     this.#c = c;
+    this.#files = files;
     this.#now = now;
     const at = () => this.#nowMs;
     this.#transaction = {
@@ -33,7 +36,7 @@ export class SqliteGroup implements GroupCommit<Transaction> {
       ...taskWrites(c, at),
       ...journalWrites(c, at),
       ...workerWrites(c, at),
-      ...keyWrites(c),
+      ...keyWrites(c, at),
       get nowMs() {
         return at();
       },
@@ -42,6 +45,7 @@ export class SqliteGroup implements GroupCommit<Transaction> {
   }
 
   begin(): void {
+    this.#files.checkSometimes();
     this.#nowMs = this.#now();
     this.#changesBefore = this.#c.changes;
     this.#c.run('BEGIN IMMEDIATE');
@@ -67,6 +71,8 @@ export class SqliteGroup implements GroupCommit<Transaction> {
 
   commit(): boolean {
     this.#c.run('COMMIT');
+    // What was written into removed files is not kept.
+    this.#files.check();
     return this.#c.changes > this.#changesBefore;
   }
 

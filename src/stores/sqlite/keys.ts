@@ -1,10 +1,15 @@
-import type { KeyKind } from '../../contract/index.ts';
-import type { KeyRow, Reads, Transaction } from '../../ports/store.ts';
-import type { Connection, Row } from './connection.ts';
+import type { KeyKind, KeyLimits } from '../../contract/index.ts';
+import type { KeyRow, Reads, Stamped, Transaction } from '../../ports/store.ts';
+import { type Connection, json, jsonOrNull, number, type Row } from './connection.ts';
 
 /** Keys (their hashes), and forgetting. */
 
-export function keyReads(c: Connection): Pick<Reads, 'keyByHash' | 'keyById' | 'countKeys'> {
+export function keyReads(
+  c: Connection,
+): Pick<
+  Reads,
+  'keyByHash' | 'keyById' | 'keys' | 'countKeys' | 'countUsableKeys' | 'countRevokedKeys'
+> {
   return {
     async keyByHash(hash) {
       const row = c.get('SELECT * FROM keys WHERE hash = ?', hash);
@@ -14,11 +19,35 @@ export function keyReads(c: Connection): Pick<Reads, 'keyByHash' | 'keyById' | '
       const row = c.get('SELECT * FROM keys WHERE id = ?', id);
       return row && keyRow(row);
     },
+    async keys({ project, belowId, limit }) {
+      const rows = c.all(
+        'SELECT * FROM keys WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ?',
+        project,
+        belowId ?? ABOVE_ALL_IDS,
+        limit,
+      );
+      return rows.map(keyRow);
+    },
     async countKeys() {
       return c.get('SELECT count(*) AS n FROM keys')?.n as number;
     },
+    async countUsableKeys(project, kind, atMs) {
+      return c.get(
+        `SELECT count(*) AS n FROM keys WHERE project = ? AND kind = ?
+           AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
+        project,
+        kind,
+        atMs,
+      )?.n as number;
+    },
+    async countRevokedKeys() {
+      return c.get('SELECT count(*) AS n FROM keys WHERE revoked_at IS NOT NULL')?.n as number;
+    },
   };
 }
+
+/** Ids are ASCII. */
+const ABOVE_ALL_IDS = '\uffff';
 
 function keyRow(row: Row): KeyRow {
   return {
@@ -28,21 +57,45 @@ function keyRow(row: Row): KeyRow {
     kind: row.kind as KeyKind,
     hash: row.hash as string,
     createdAtMs: row.created_at as number,
+    expiresAtMs: number(row.expires_at),
+    revokedAtMs: number(row.revoked_at),
+    lastUsedAtMs: number(row.last_used_at),
+    limits: json<KeyLimits>(row.limits),
   };
 }
 
-export function keyWrites(c: Connection): Pick<Transaction, 'insertKey' | 'forget'> {
+export function keyWrites(
+  c: Connection,
+  now: () => number,
+): Pick<Transaction, 'insertKey' | 'revokeKey' | 'stampKeys' | 'forget' | 'stampAsOfNow'> {
   return {
     async insertKey(key) {
       c.run(
-        'INSERT INTO keys (id, project, name, kind, hash, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+        `INSERT INTO keys (id, project, name, kind, hash, created_at, expires_at, limits)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
         key.id,
         key.project,
         key.name,
         key.kind,
         key.hash,
         key.createdAtMs,
+        key.expiresAtMs ?? null,
+        jsonOrNull(key.limits),
       );
+    },
+
+    async revokeKey(id) {
+      c.run('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', now(), id);
+    },
+
+    async stampKeys(usedAtMs) {
+      for (const [id, at] of usedAtMs)
+        c.run(
+          'UPDATE keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)',
+          at,
+          id,
+          at,
+        );
     },
 
     async forget(beforeMs, limit) {
@@ -54,6 +107,24 @@ export function keyWrites(c: Connection): Pick<Transaction, 'insertKey' | 'forge
       }
       c.run('DELETE FROM queue_counts WHERE queued = 0 AND running = 0');
       return forgotten;
+    },
+
+    async stampAsOfNow(what, before, limit) {
+      const { page, stamp, inOrder } = STAMPS[what];
+      const rows = c.all(page, before, limit);
+      const nowMs = now();
+      const ahead = rows.filter((row) => (row.at as number) > nowMs);
+      let aheadMs = 0;
+      for (const row of ahead) {
+        aheadMs = Math.max(aheadMs, (row.at as number) - nowMs);
+        c.run(stamp, nowMs, row.ref as number);
+      }
+      const more = rows.length === limit && (!inOrder || ahead.length === limit);
+      return {
+        changed: ahead.length,
+        aheadMs,
+        next: more ? (rows.at(-1)?.ref as number) : undefined,
+      };
     },
   };
 }
@@ -75,3 +146,29 @@ const FORGET: readonly (readonly [string, string])[] = [
     'DELETE FROM workers WHERE ref = ?',
   ],
 ];
+
+/** `inOrder`: rows lie in the order of their stamps, so the first that is not ahead ends the search; of the others there are few. */
+const STAMPS: Readonly<
+  Record<Stamped, { readonly page: string; readonly stamp: string; readonly inOrder: boolean }>
+> = {
+  workers: {
+    page: 'SELECT ref, last_seen AS at FROM workers WHERE ref < ? ORDER BY ref DESC LIMIT ?',
+    stamp: 'UPDATE workers SET last_seen = ? WHERE ref = ?',
+    inOrder: false,
+  },
+  sessions: {
+    page: 'SELECT ref, seen_at AS at FROM sessions WHERE ref < ? ORDER BY ref DESC LIMIT ?',
+    stamp: 'UPDATE sessions SET seen_at = ? WHERE ref = ?',
+    inOrder: false,
+  },
+  claims: {
+    page: 'SELECT ref, at FROM claims WHERE ref < ? ORDER BY ref DESC LIMIT ?',
+    stamp: 'UPDATE claims SET at = ? WHERE ref = ?',
+    inOrder: true,
+  },
+  actions: {
+    page: 'SELECT ref, at FROM actions WHERE ref < ? ORDER BY ref DESC LIMIT ?',
+    stamp: 'UPDATE actions SET at = ? WHERE ref = ?',
+    inOrder: true,
+  },
+};

@@ -11,12 +11,14 @@ export type TaskWrites = Pick<
   | 'insertTask'
   | 'saveTask'
   | 'saveDue'
+  | 'saveRank'
   | 'insertAttempt'
   | 'saveAttempt'
   | 'claimable'
   | 'makeAvailable'
   | 'due'
   | 'openAttemptsAfter'
+  | 'queuedAhead'
 >;
 
 export function taskWrites(c: Connection, now: () => number): TaskWrites {
@@ -75,6 +77,10 @@ export function taskWrites(c: Connection, now: () => number): TaskWrites {
       c.run('UPDATE tasks SET due_at = ? WHERE ref = ?', dueAtMs ?? null, row.ref);
     },
 
+    async saveRank(row, rank) {
+      c.run('UPDATE tasks SET rank = ? WHERE ref = ?', rank, row.ref);
+    },
+
     async insertAttempt(row, attempt) {
       const { ref } = c.run(
         INSERT_ATTEMPT,
@@ -106,7 +112,7 @@ export function taskWrites(c: Connection, now: () => number): TaskWrites {
       for (const { pool, type, schemaVersion, want: index } of placesToLook(c, query)) {
         const limit = Math.min(want[index]?.slots ?? 0, max);
         if (limit <= 0) continue;
-        for (const row of c.all(CLAIMABLE, project, pool, type, schemaVersion, now(), limit))
+        for (const row of c.all(CLAIMABLE, project, pool, type, schemaVersion, now(), now(), limit))
           found.push({ ref: row.ref as number, rank: row.rank as number, want: index });
       }
       found.sort((a, b) => a.rank - b.rank || a.ref - b.ref);
@@ -142,6 +148,10 @@ export function taskWrites(c: Connection, now: () => number): TaskWrites {
 
     async openAttemptsAfter(ref, limit) {
       return c.all(OPEN_ATTEMPTS_AFTER, ref, limit).map((row) => withTask(c, row));
+    },
+
+    async queuedAhead({ queuedAtMs, ref }, limit) {
+      return c.all(QUEUED_AHEAD, queuedAtMs, ref, now(), now(), limit).map(taskRow);
     },
   };
 }
@@ -274,9 +284,13 @@ function moving(attempt: AttemptState): Value[] {
 
 const CLAIMABLE = `SELECT ref, rank FROM tasks
   WHERE project = ? AND pool = ? AND type = ? AND schema_version = ? AND status = 'queued' AND ready = 1
-    AND (deadline IS NULL OR deadline > ?)
+    AND available_at <= ? AND (deadline IS NULL OR deadline > ?)
   ORDER BY rank LIMIT ?`;
 const TIME_HAS_COME = `SELECT ref, project, pool, type, schema_version FROM tasks
   WHERE status = 'queued' AND ready = 0 AND available_at <= ? ORDER BY available_at LIMIT ?`;
+const QUEUED_AHEAD = `SELECT * FROM tasks INDEXED BY tasks_queued
+  WHERE status = 'queued' AND (queued_at, ref) > (?, ?) AND queued_at > ?
+    AND (queued_at IS NOT not_before OR created_at > ?)
+  ORDER BY queued_at, ref LIMIT ?`;
 const OPEN_ATTEMPTS_AFTER =
   'SELECT * FROM attempts INDEXED BY attempts_open WHERE ended_at IS NULL AND ref > ? ORDER BY ref LIMIT ?';

@@ -1,0 +1,360 @@
+/** Faults in what is taken in: discovery and versions, submissions, JSON, idempotency, batches. */
+const mount = 'src/control-plane/mount.ts';
+const submit = 'src/control-plane/submit.ts';
+const producer = 'src/control-plane/routes/producer.ts';
+const limits = 'src/contract/limits.ts';
+const names = 'src/contract/names.ts';
+const tasks = 'src/contract/tasks.ts';
+const policy = 'src/contract/policy.ts';
+const numbers = 'src/contract/json-fault.ts';
+const json = 'src/contract/json.ts';
+const body = 'src/control-plane/body.ts';
+
+export const faults = [
+  {
+    name: 'tells-its-features-as-one-text',
+    file: 'src/control-plane/routes/service.ts',
+    find: "features: [...ops, 'hints', 'events', 'batch'],",
+    replace: "features: [...ops, 'hints', 'events', 'batch'].join(),",
+    cases: ['service/discovery'],
+  },
+  {
+    name: 'answers-without-a-version',
+    file: mount,
+    find: '      [CONTRACT_HEADER]: String(CONTRACT_VERSION),\n',
+    replace: '',
+    cases: ['service/version-in-answers'],
+  },
+  {
+    name: 'wants-a-version',
+    file: mount,
+    find: '?.trim() ?? String(CONTRACT_VERSION);',
+    replace: "?.trim() ?? '';",
+    cases: ['service/no-version'],
+  },
+  {
+    name: 'takes-any-version',
+    file: mount,
+    find: 'if (spoken !== String(CONTRACT_VERSION)) {',
+    replace: 'if (spoken === String(-1)) {',
+    cases: ['service/other-version', 'errors/shape'],
+  },
+  {
+    name: 'an-older-openapi',
+    file: 'src/contract/openapi.ts',
+    find: "openapi: '3.1.0',",
+    replace: "openapi: '3.0.3',",
+    cases: ['service/openapi'],
+  },
+  {
+    name: 'one-form-of-the-base-address',
+    file: mount,
+    find: 'new Hono({ strict: false })',
+    replace: 'new Hono()',
+    cases: ['service/slash-at-end'],
+  },
+  {
+    name: 'every-call-is-there',
+    file: mount,
+    find: 'app.notFound(({ req }) => {\n    const requestId = nextId();\n',
+    replace:
+      "app.notFound(({ req }) => {\n    const requestId = nextId();\n    if (req.path !== '') return respond({ status: 200, body: '{}', type: 'application/json' }, requestId);\n",
+    cases: ['service/unserved-call', 'errors/method'],
+  },
+  {
+    name: 'an-unknown-report-is-invalid',
+    file: 'src/control-plane/report.ts',
+    find: "      'UNSUPPORTED_OPERATION',",
+    replace: "      'INVALID_REQUEST',",
+    cases: ['service/unserved-op'],
+  },
+
+  {
+    name: 'an-effect-key-of-its-own-making',
+    file: 'src/core/task.ts',
+    find: 'effectKey: request.effectKey ?? facts.id,',
+    replace: "effectKey: request.effectKey ?? 'none',",
+    cases: ['submission/view'],
+  },
+  {
+    name: 'fewer-attempts-by-default',
+    file: policy,
+    find: 'maxAttempts: 5,',
+    replace: 'maxAttempts: 3,',
+    cases: ['submission/policy-defaults'],
+  },
+  {
+    name: 'a-policy-is-lost-in-part',
+    file: policy,
+    find: 'initialMs: request.backoff?.initialMs ?? defaults.backoff.initialMs,',
+    replace: 'initialMs: defaults.backoff.initialMs,',
+    cases: ['submission/policy-in-part'],
+  },
+  {
+    name: 'loses-nul',
+    file: submit,
+    find: 'const inputJson = JSON.stringify(request.input);',
+    replace: "const inputJson = JSON.stringify(request.input).replaceAll('\\\\u0000', '');",
+    cases: ['submission/values-come-back'],
+  },
+  {
+    name: 'takes-any-pool',
+    file: names,
+    find: '.regex(POOL,',
+    replace: '.regex(/^/,',
+    cases: ['submission/names'],
+  },
+  {
+    name: 'shorter-types',
+    file: limits,
+    find: 'typeChars: 200,',
+    replace: 'typeChars: 150,',
+    cases: ['submission/longest-names'],
+  },
+  {
+    name: 'takes-a-version-in-a-type',
+    file: 'src/contract/type-key.ts',
+    find: 'if (TYPE_PATTERN.test(value)) return undefined;',
+    replace: 'if (/^[A-Za-z0-9._@/-]+$/.test(value)) return undefined;',
+    cases: ['submission/version-in-type', 'submission/names'],
+  },
+  {
+    name: 'ignores-unknown-fields',
+    file: tasks,
+    find: '  .strictObject({\n    type: typeName,',
+    replace: '  .object({\n    type: typeName,',
+    cases: ['submission/unknown-fields'],
+  },
+  {
+    name: 'tells-the-first-fault-only',
+    file: 'src/control-plane/validate.ts',
+    find: 'invalid(issues.slice(0, ISSUES_MAX))',
+    replace: 'invalid(issues.slice(0, 1))',
+    cases: ['submission/missing-fields', 'errors/paths'],
+  },
+  {
+    name: 'takes-any-priority',
+    file: tasks,
+    find: 'priority: z.int().min(-100).max(100).optional(),',
+    replace: 'priority: z.int().optional(),',
+    cases: ['submission/priority'],
+  },
+  {
+    name: 'takes-halves-of-milliseconds',
+    file: names,
+    find: 'durationMs = z.int().min(0)',
+    replace: 'durationMs = z.number().min(0)',
+    cases: ['submission/durations-and-instants'],
+  },
+  {
+    name: 'takes-longer-labels',
+    file: limits,
+    find: 'labelValueChars: 4_096,',
+    replace: 'labelValueChars: 40_960,',
+    cases: ['submission/labels'],
+  },
+  {
+    name: 'counts-characters-for-bytes',
+    file: 'src/control-plane/spans.ts',
+    find: 'return Buffer.byteLength(text.slice(from, to));',
+    replace: 'return to - from;',
+    cases: ['submission/inline-limit'],
+  },
+  {
+    name: 'counts-the-whole-body-for-the-input',
+    file: producer,
+    find: "large ? memberBytes(body.text, 'input') : 0",
+    replace: 'large ? body.bytes : 0',
+    cases: ['submission/inline-limit'],
+  },
+  {
+    name: 'an-effect-key-for-each-attempt',
+    file: 'src/control-plane/claim.ts',
+    find: 'effectKey: task.effectKey,',
+    replace: 'effectKey: attempt.id,',
+    cases: ['submission/effect-key'],
+  },
+
+  {
+    name: 'takes-minus-zero',
+    file: numbers,
+    find: 'if (Object.is(value, -0))',
+    replace: 'if (Object.is(source, 0))',
+    cases: ['i-json/minus-zero'],
+  },
+  {
+    name: 'rounds-large-integers',
+    file: numbers,
+    find: 'if (Math.abs(value) > Number.MAX_SAFE_INTEGER &&',
+    replace: 'if (Math.abs(value) > Number.MAX_VALUE &&',
+    cases: ['i-json/large-integers', 'i-json/in-results'],
+  },
+  {
+    name: 'takes-infinity-for-a-number',
+    file: numbers,
+    find: 'if (!Number.isFinite(value))',
+    replace: 'if (!Number.isFinite(value)) return undefined;\n  if (Number.isNaN(value))',
+    cases: ['i-json/huge-numbers'],
+  },
+  {
+    name: 'takes-the-last-of-two-names',
+    file: json,
+    find: 'if (seen.has(name)) this.#fail(',
+    replace: 'if (seen.has(name) && seen.size < 0) this.#fail(',
+    cases: ['i-json/duplicate-names', 'batch/no-list'],
+  },
+  {
+    name: 'takes-lone-surrogates',
+    file: json,
+    find: 'if (!value.isWellFormed())',
+    replace: 'if (value.length < 0)',
+    cases: ['i-json/lone-surrogates'],
+  },
+  {
+    name: 'trips-over-bad-json',
+    file: body,
+    find: 'if (!parsed.ok) return invalid(parsed.issues);',
+    replace: "if (!parsed.ok) throw new Error('Unexpected token');",
+    cases: ['i-json/no-json', 'i-json/minus-zero'],
+  },
+  {
+    name: 'mends-what-is-no-utf-8',
+    file: body,
+    find: "new TextDecoder('utf-8', { fatal: true })",
+    replace: "new TextDecoder('utf-8')",
+    cases: ['i-json/no-utf-8'],
+  },
+  {
+    name: 'nests-without-end',
+    file: json,
+    find: 'if (depth > this.#maxDepth)',
+    replace: 'if (depth > Number.MAX_VALUE)',
+    cases: ['i-json/deep-nesting'],
+  },
+
+  {
+    name: 'does-not-say-that-it-replays',
+    file: submit,
+    find: "{ 'Idempotency-Replayed': 'true' }",
+    replace: '{}',
+    cases: ['idempotency/same-request'],
+  },
+  {
+    name: 'compares-texts-for-requests',
+    file: submit,
+    find: 'return sha256(canonical(rest));',
+    replace: 'return sha256(JSON.stringify(rest));',
+    cases: ['idempotency/other-spelling'],
+  },
+  {
+    name: 'replays-another-request',
+    file: submit,
+    find: 'if (before && before.requestHash === requestHash)',
+    replace: 'if (before)',
+    cases: [
+      'idempotency/other-request',
+      'idempotency/before-defaults',
+      'idempotency/after-the-end',
+      'idempotency/in-a-batch',
+    ],
+  },
+  {
+    name: 'compares-after-defaults',
+    file: submit,
+    find: '...rest } = request;',
+    replace: '...rest } = { priority: 0, policy: {}, ...request };',
+    cases: ['idempotency/before-defaults'],
+  },
+  {
+    name: 'prefers-the-header',
+    file: producer,
+    find: 'if (given === header) return raw;',
+    replace: 'if (given !== undefined) return { ...raw, idempotencyKey: header };',
+    cases: ['idempotency/header-differs'],
+  },
+  {
+    name: 'forgets-idempotency-keys',
+    file: submit,
+    find: 'submitTask(tx.nowMs, request, {',
+    replace: 'submitTask(tx.nowMs, { ...request, idempotencyKey: undefined }, {',
+    cases: [
+      'idempotency/same-request',
+      'idempotency/at-the-same-time',
+      'idempotency/after-the-end',
+    ],
+  },
+  {
+    name: 'ends-a-key-with-its-task',
+    file: submit,
+    find: 'if (before && before.requestHash === requestHash)',
+    replace:
+      "if (before && before.row.task.status === 'queued' && before.requestHash === requestHash)",
+    cases: ['idempotency/after-the-end'],
+  },
+  {
+    name: 'knows-no-keys-in-a-batch',
+    file: producer,
+    find: 'return itemAnswer(call, () => submit(services, key, item, bytes));',
+    replace:
+      'return itemAnswer(call, () => submit(services, key, typeof item === "object" ? { ...item, idempotencyKey: undefined } : item, bytes));',
+    cases: ['idempotency/in-a-batch'],
+  },
+
+  {
+    name: 'answers-a-batch-in-another-order',
+    file: producer,
+    find: 'return answerText(itemsText(answers));',
+    replace: 'return answerText(itemsText(answers.reverse()));',
+    cases: ['batch/in-order', 'batch/one-bad-item'],
+  },
+  {
+    name: 'refuses-a-batch-for-one-bad-item',
+    file: producer,
+    find: 'return answerText(itemsText(answers));',
+    replace:
+      'return answers.find(({ status }) => status >= 400) ?? answerText(itemsText(answers));',
+    cases: ['batch/one-bad-item', 'batch/one-large-item', 'keys/limited-types'],
+  },
+  {
+    name: 'knows-no-inline-limit-in-a-batch',
+    file: producer,
+    find: 'const large = span !== undefined &&',
+    replace: 'const large = span === null &&',
+    cases: ['batch/one-large-item'],
+  },
+  {
+    name: 'gives-the-youngest-first',
+    file: 'src/core/task.ts',
+    find: 'return task.createdAtMs - task.priority * taskDefaults.ageingMsPerPoint;',
+    replace: 'return -performance.now();',
+    cases: ['batch/by-age'],
+  },
+  {
+    name: 'takes-batches-of-any-number',
+    file: producer,
+    find: 'if (items.length > batch)',
+    replace: 'if (items.length < 0)',
+    cases: ['batch/too-many'],
+  },
+  {
+    name: 'takes-larger-bodies',
+    file: mount,
+    find: 'readJson(request, services.limits.batchBytes, services.clock)',
+    replace: 'readJson(request, 4 * services.limits.batchBytes, services.clock)',
+    cases: ['batch/too-large'],
+  },
+  {
+    name: 'takes-anything-for-a-batch',
+    file: producer,
+    find: 'const items = body.value;',
+    replace: 'const items = Array.isArray(body.value) ? body.value : [];',
+    cases: ['batch/no-list'],
+  },
+  {
+    name: 'gives-more-than-is-asked-for',
+    file: 'src/control-plane/claim.ts',
+    find: 'want: [...wanted.values()],\n    max: request.max,',
+    replace: 'want: [...wanted.values()].map((want) => ({ ...want, slots: 100 })),\n    max: 100,',
+    cases: ['batch/claim-of-many'],
+  },
+];

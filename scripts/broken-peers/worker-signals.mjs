@@ -1,0 +1,88 @@
+/** Planted into how a worker ends and what it makes of a sleep. */
+export const faults = [
+  {
+    name: 'a worker goes without a word',
+    file: 'src/worker/presence-loop.ts',
+    find: "(gone.signal.aborted ? undefined : this.#send('offline'))",
+    replace: '(gone.signal.aborted ? undefined : undefined)',
+    cases: ['signals/idle', 'signals/finishes', 'signals/deadline'],
+  },
+  {
+    name: 'a drain does not stop the claims',
+    file: 'src/worker/claim-loop.ts',
+    find: 'return this.#ctx.draining || this.#ctx.stopped;',
+    replace: 'return this.#ctx.stopped;',
+    cases: ['signals/finishes'],
+  },
+  {
+    name: 'a drain stops handlers at once',
+    file: 'src/worker/drain.ts',
+    find: 'clock.timer(drainTimeoutMs - this.#graceMs(), () => {',
+    replace: 'clock.timer(this.#graceMs() / 100, () => {',
+    cases: ['signals/finishes'],
+  },
+  {
+    name: 'the deadline of a drain is not kept',
+    file: 'src/worker/drain.ts',
+    find: 'const { drainTimeoutMs } = this.#ctx.settings;\n    const { attempts',
+    replace: 'const drainTimeoutMs = 600_000;\n    const { attempts',
+    cases: ['signals/deadline', 'signals/not-begun'],
+  },
+  {
+    name: 'a handler that was killed is told as one that obeyed',
+    file: 'src/core/attempt-report.ts',
+    find: 'killed: true',
+    replace: '',
+    cases: ['signals/deadline'],
+  },
+  {
+    name: 'what waits for its gate is dropped by a drain',
+    file: 'src/core/attempt-claimed.ts',
+    find: "    case 'drain-deadline':\n      return release({ ...state, draining: true }, 'drain');",
+    replace: "    case 'drain-deadline':\n      return becomeStale({ ...state, draining: true });",
+    cases: ['signals/not-begun'],
+  },
+  {
+    name: 'what a claim brings during a drain is begun',
+    file: 'src/worker/claimed.ts',
+    find: 'if (this.#ctx.draining || room-- <= 0) {',
+    replace: 'if (room-- <= 0) {',
+    cases: ['signals/late-claim'],
+  },
+  {
+    name: 'a worker leaves without waiting for answers',
+    file: 'src/worker/drain.ts',
+    find: '    if (this.#ctx.otherContract) return now;',
+    replace: '    if (now > 0) return now;',
+    cases: ['signals/spool-first'],
+  },
+  {
+    name: 'a worker waits for answers for ever before it leaves',
+    file: 'src/worker/drain.ts',
+    find: '    if (this.#ctx.otherContract) return now;',
+    replace: '    if (now > 0) return Number.MAX_SAFE_INTEGER;',
+    cases: ['signals/nobody-answers'],
+  },
+  {
+    name: 'what a drain stopped is not reported',
+    file: 'src/core/attempt-running.ts',
+    find: '  if (state.staleSeen) return becomeStale(state);\n  return finish(',
+    replace:
+      "  if (state.staleSeen || state.stop === 'drain') return becomeStale(state);\n  return finish(",
+    cases: ['signals/deadline', 'signals/twice'],
+  },
+  {
+    name: 'a lease that ran out stops no handler',
+    file: 'src/core/attempt-running.ts',
+    find: "      return state.effectSafety === 'pure' || state.gate === 'open'\n        ? [state, []]\n        : stop(state, 'lease');",
+    replace: '      return [state, []];',
+    cases: ['signals/suspended'],
+  },
+  {
+    name: 'what has not begun is forgotten when its lease has run out',
+    file: 'src/core/attempt-claimed.ts',
+    find: "    case 'lease-ran-out':\n",
+    replace: "    case 'lease-ran-out':\n      return becomeStale(state);\n",
+    cases: ['signals/suspended-claim'],
+  },
+];

@@ -1,0 +1,68 @@
+/** How our programs are bundled: `dist/`, and copies of it with a bug planted on purpose. */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What a person or a program starts or imports: name in `dist/` → source. */
+export const entries = {
+  interlock: 'src/cli/interlock.ts',
+  'interlock-worker': 'src/cli/interlock-worker.ts',
+  host: 'src/handler/host.ts',
+  sdk: 'src/index.ts',
+  'sdk-agent': 'src/sdk/agent-thread.ts',
+  handler: 'src/handler/index.ts',
+};
+
+const commonJs = [
+  "import { createRequire as __createRequire } from 'node:module';",
+  "import { fileURLToPath as __fileURLToPath } from 'node:url';",
+  'const require = __createRequire(import.meta.url);',
+  'const __bundleFile = __fileURLToPath(import.meta.url);',
+  "const __bundleFolder = __fileURLToPath(new URL('.', import.meta.url));",
+].join('\n');
+
+/** For esbuild; whoever asks says where to (`outdir`). */
+export function bundleOptions(root) {
+  return {
+    absWorkingDir: root,
+    entryPoints: entries,
+    chunkNames: 'chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    // The SDK runs on the user's Node (20 and newer); the rest on the pinned one.
+    target: 'node20',
+    // Names of functions and classes show in stack traces and error messages.
+    keepNames: true,
+    // Source text stays in memory for as long as a process lives: smaller files, smaller agents. Names are
+    // kept and lines stay short, so that a stack trace still says where.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    lineLimit: 160,
+    legalComments: 'none',
+    loader: { '.sql': 'text', '.md': 'text' },
+    // Bundled CommonJS packages ask for Node's own modules with `require`, and some for their place.
+    banner: { js: commonJs },
+    define: { __filename: '__bundleFile', __dirname: '__bundleFolder' },
+  };
+}
+
+/** The handlers that come with us, as JavaScript: Node removes no types below node_modules. */
+export function handlerOptions(root) {
+  const folder = join(root, 'handlers');
+  const files = existsSync(folder) ? readdirSync(folder, { recursive: true }) : [];
+  return {
+    absWorkingDir: folder,
+    entryPoints: files.filter((file) => /@\d+\.ts$/.test(file)).sort(),
+    outbase: folder,
+    outdir: join(root, 'dist/handlers'),
+    outExtension: { '.js': '.mjs' },
+    // Each with the modules beside it that it needs; packages are found when it runs.
+    bundle: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    logLevel: 'warning',
+  };
+}

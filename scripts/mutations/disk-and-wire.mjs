@@ -1,0 +1,63 @@
+/** Planted in the spool, on the disk and on the wire. */
+export const diskAndWire = [
+  {
+    name: 'the folder of the spool is not fsynced',
+    file: 'src/spool/durable-folder.ts',
+    find: 'this.#disk.syncFolder(this.#folder).finally(',
+    replace: 'Promise.resolve().finally(',
+    worlds: ['effects'],
+    faults: 'powerCut=3,lineDown=2',
+    tests: ['test/spool/crash'],
+  },
+  {
+    name: 'fsync of a folder does nothing',
+    file: 'src/system/disk.ts',
+    find: '    await handle.sync();\n  } catch (error) {\n    // A file',
+    replace: '  } catch (error) {\n    // A file',
+    unseen: 'the real disk; the simulator has one of its own',
+    tests: ['test/system/disk'],
+  },
+  {
+    name: 'a file is renamed without an fsync',
+    file: 'src/system/disk.ts',
+    find: '    fsync: true,\n',
+    replace: '    fsync: false,\n',
+    unseen: 'the real disk; the simulator has one of its own',
+    tests: ['test/system/disk'],
+  },
+  {
+    name: 'the checksum of a record is not compared',
+    file: 'src/spool/records.ts',
+    find: 'if (sha256(bytes.subarray(0, -TAIL_BYTES)) !== sum)',
+    replace: 'if (sha256(bytes.subarray(0, -TAIL_BYTES)).length !== sum.length)',
+    unseen: 'its disks tear and lose what they hold, and change no byte of it',
+    tests: ['test/spool/records'],
+  },
+  {
+    name: 'a bad record hides those after it',
+    file: 'src/spool/read-group.ts',
+    find: '      else bad.push({ line, why: read.why, content: bytes, cut });\n      continue;',
+    replace: '      else bad.push({ line, why: read.why, content: bytes, cut });\n      break;',
+    unseen: 'its disks tear and lose what they hold, and change no byte of it',
+    tests: ['test/spool/recovery', 'test/spool/spool', 'test/spool/faults'],
+  },
+  {
+    name: 'a restarted worker does not name its earlier sessions',
+    file: 'src/spool/spool.ts',
+    find: 'this.earlierSessions = owner.earlierSessions;',
+    replace: 'this.earlierSessions = [];',
+    worlds: ['garage'],
+    faults: 'slow=0.6,killWorker=8',
+    tests: ['test/spool/owner', 'test/worker/session-and-key'],
+  },
+  {
+    name: 'HTML with status 200 counts as an answer to a report',
+    file: 'src/transports/interlock.ts',
+    find: "    if (answer.kind !== 'ok') return answer;\n    const { attemptId, fence, op } = answer.value;",
+    replace:
+      "    if (answer.kind === 'no-answer' && /HTML/.test(answer.why) && !/ 50\\d /.test(answer.why))\n      return { kind: 'ok', value: { accepted: true, ...report } as never, sentAt: answer.sentAt };\n    if (answer.kind !== 'ok') return answer;\n    const { attemptId, fence, op } = answer.value;",
+    worlds: ['garage'],
+    faults: 'html200=0.3',
+    tests: ['test/transports/interlock', 'test/worker/http-answers'],
+  },
+];

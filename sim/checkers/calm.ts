@@ -1,0 +1,17 @@
+import type { Checker } from './index.ts';
+
+export const calm: Checker = {
+  name: 'calm',
+  rule: 'where nothing goes wrong no lease is lost and no report is too late',
+  check: ({ tasks, rates, logs }) => {
+    if (Object.values(rates).some((rate) => rate > 0)) return [];
+    return [
+      ...tasks.flatMap(({ view, events }) =>
+        events
+          .filter(({ kind, data }) => kind === 'lost' && data.reason !== 'timeout')
+          .map(({ data }) => `${view.id} was lost: ${data.reason}`),
+      ),
+      ...logs.flatMap(({ lines }) => lines.filter((line) => / (warn|error) /.test(line))),
+    ];
+  },
+};

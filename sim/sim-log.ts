@@ -1,0 +1,48 @@
+import type { Log, LogFields } from '../src/ports/log.ts';
+
+/** Keeps what matters for judging a run: warnings, errors, bugs, and anything that tells a secret. */
+export class SimLog implements Log {
+  readonly lines: string[] = [];
+  readonly bugs: string[] = [];
+  readonly secrets: string[] = [];
+  readonly #now: () => number;
+  readonly #name: string;
+  /** Called for each event, before anything else. */
+  onEvent: (event: string) => void = () => {};
+
+  constructor(name: string, now: () => number) {
+    this.#name = name;
+    this.#now = now;
+  }
+
+  debug(event: string, text: string, fields?: LogFields): void {
+    this.#keep('debug', event, text, fields);
+  }
+
+  info(event: string, text: string, fields?: LogFields): void {
+    this.#keep('info', event, text, fields);
+  }
+
+  warn(event: string, text: string, fields?: LogFields): void {
+    this.#keep('warn', event, text, fields);
+  }
+
+  error(event: string, text: string, fields?: LogFields): void {
+    this.#keep('error', event, text, fields);
+  }
+
+  #keep(level: string, event: string, text: string, fields?: LogFields): void {
+    this.onEvent(event);
+    const line = `${Math.round(this.#now())} ${this.#name} ${level} ${event} ${text}`;
+    if (level !== 'debug') this.lines.push(line);
+    if (event === 'bug' || event.endsWith('.bug') || event === 'request.failed')
+      this.bugs.push(line);
+    if (/\bil_[A-Za-z0-9]{20,}/.test(line) || holdsToken(text, fields)) this.secrets.push(line);
+  }
+}
+
+/** Lease tokens are 43 characters of base64url. */
+function holdsToken(text: string, fields?: LogFields): boolean {
+  const told = fields === undefined ? text : `${text} ${Object.values(fields).join(' ')}`;
+  return /(?<![\w-])[A-Za-z0-9_-]{43}(?![\w-])/.test(told);
+}

@@ -1,0 +1,22 @@
+/**
+ * What crosses between the thread of the agent and the thread of the handlers, each message one plain object. Per job
+ * and in this order: `run`, then `begun`, whatever the handler says, `end`; nothing after it.
+ *
+ * The queues are bounded by what is sent: at most a `run`, a `stop` and a `gate` for each slot one way; the other way
+ * progress a few times a second (`ProgressValve`) and the log of a job up to its bound (`JobLog`).
+ */
+import type { Job, JobEnd, LogLine, ProgressUpdate, StopReason } from '../ports/carrier.ts';
+
+/** Agent → handlers. `n` counts the jobs of a channel. */
+export type ToHandlers =
+  | { readonly t: 'run'; readonly n: number; readonly job: Job }
+  | { readonly t: 'stop'; readonly n: number; readonly reason: StopReason }
+  | { readonly t: 'gate'; readonly n: number; readonly refused?: string };
+
+/** Handlers → agent. */
+export type FromHandlers =
+  | { readonly t: 'begun'; readonly n: number }
+  | { readonly t: 'progress'; readonly n: number; readonly update: ProgressUpdate }
+  | { readonly t: 'log'; readonly n: number; readonly lines: readonly LogLine[] }
+  | { readonly t: 'effect'; readonly n: number }
+  | { readonly t: 'end'; readonly n: number; readonly end: JobEnd };

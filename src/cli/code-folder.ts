@@ -1,0 +1,66 @@
+import { existsSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DiscoveredHandler } from '../handler/discovery.ts';
+import { keptFile } from '../handler/snapshot.ts';
+import { systemDisk } from '../system/disk.ts';
+import type { ServedHandler } from '../worker/worker.ts';
+
+/**
+ * Where a worker keeps the code of its handlers, for its hosts: a folder of the session below the spool, so that it lies
+ * where the worker may write for certain, and whoever has the spool may remove what others left.
+ */
+export interface CodeFolder {
+  readonly folder: string;
+  /** Makes the spool's folder where it is missing, as the spool does: a probe makes only what lies in it. */
+  makeRoom(): Promise<void>;
+  /** What the worker is given for a handler that was found; the same for the same one. */
+  served(handler: DiscoveredHandler): ServedHandler;
+  /** Removes what sessions of before have left. Only for who has the spool. */
+  sweepOthers(): Promise<void>;
+  /** Removes the code that nobody needs any more. */
+  sweep(used: ReadonlySet<string>): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export function codeFolder(spoolFolder: string, sessionId: string): CodeFolder {
+  const all = join(spoolFolder, 'code');
+  const folder = join(all, sessionId);
+  const known = new WeakMap<DiscoveredHandler, ServedHandler>();
+  let unknown = 0;
+  const made = ({ code, safetyDeclared: _, ...handler }: DiscoveredHandler): ServedHandler => {
+    // Where code cannot be told, no host of before is one of now.
+    if (code === undefined) return { ...handler, code: { id: `unknown-${++unknown}` } };
+    const { hash, id, notKept } = code;
+    return {
+      ...handler,
+      // What hosts read from the disk may be other code by then: nobody can say its hash.
+      code: { id, ...(notKept === undefined && { hash, kept: keptFile(folder, id) }) },
+    };
+  };
+  return {
+    folder,
+    makeRoom: async () => {
+      // Why it cannot be made is told when the spool is opened.
+      if (!existsSync(spoolFolder))
+        await systemDisk()
+          .makeFolder(spoolFolder)
+          .catch(() => {});
+    },
+    served: (handler) => {
+      const served = known.get(handler) ?? made(handler);
+      known.set(handler, served);
+      return served;
+    },
+    sweepOthers: () => removeAll(all, (name) => name !== sessionId),
+    sweep: (used) => removeAll(folder, (name) => !used.has(name.replace(/\.json$/, ''))),
+    remove: () => removeAll(all, (name) => name === sessionId),
+  };
+}
+
+/** What cannot be removed is in nobody's way: the next start tries again. */
+async function removeAll(folder: string, isLeft: (name: string) => boolean): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names.filter(isLeft))
+    await rm(join(folder, name), { recursive: true, force: true }).catch(() => {});
+}

@@ -1,0 +1,2 @@
+/** What every call's path begins with. */
+export const BASE_PATH = '/api/tasks/v1';

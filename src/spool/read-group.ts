@@ -1,0 +1,89 @@
+import { decodeLine, type GroupRecord, type MarkRecord } from './records.ts';
+
+export interface GroupLine {
+  /** From 1. */
+  readonly line: number;
+  /** Where it begins in its file. */
+  readonly offset: number;
+  /** With its newline. */
+  readonly bytes: number;
+  readonly sum: string;
+  readonly record: GroupRecord;
+}
+
+export interface BadLine {
+  readonly line: number;
+  readonly why: string;
+  readonly content: Uint8Array;
+}
+
+export interface GroupContent {
+  readonly lines: readonly GroupLine[];
+  readonly marks: readonly MarkRecord[];
+  readonly bad: readonly BadLine[];
+  /** Lines of a later version: the file is left as it is. */
+  readonly newer: number;
+  /** Ends of appended lines that a crash cut off: nothing was promised for them. */
+  readonly cut: number;
+}
+
+/**
+ * Reads a group file. One bad line costs only itself. Marks, and in `running` files also records that need not be
+ * durable, are appended without fsync: an end that a power cut tore, or left as zeros, is no fault of the disk.
+ */
+export function readGroup(content: Uint8Array, of: GroupRecord['kind']): GroupContent {
+  const lines: GroupLine[] = [];
+  const marks: MarkRecord[] = [];
+  const bad: (BadLine & { cut: boolean })[] = [];
+  let newer = 0;
+  let cutMarks = 0;
+  for (const { line, offset, bytes } of splitLines(content)) {
+    const read = decodeLine(bytes);
+    if (!read.ok) {
+      const cut = isZeros(bytes) || (of === 'running' && read.cut === true);
+      if (read.newer) newer++;
+      else if (isCutMark(bytes)) cutMarks++;
+      else bad.push({ line, why: read.why, content: bytes, cut });
+      continue;
+    }
+    const { record, sum } = read;
+    if (record.kind === 'mark') marks.push(record);
+    else if (record.kind === of) lines.push({ line, offset, bytes: bytes.length + 1, sum, record });
+    else
+      bad.push({
+        line,
+        why: `is a record of another folder (${record.kind})`,
+        content: bytes,
+        cut: false,
+      });
+  }
+  // What was appended comes after all that was written at once.
+  const lastRecord = lines.at(-1)?.line ?? 0;
+  const truly = bad.filter(({ cut, line }) => !cut || line < lastRecord);
+  return { lines, marks, bad: truly, newer, cut: cutMarks + bad.length - truly.length };
+}
+
+/** Lines of a file that are not empty, with their number from 1. */
+export function* splitLines(content: Uint8Array) {
+  let line = 0;
+  for (let from = 0; from < content.length; ) {
+    const found = content.indexOf(NEWLINE, from);
+    const to = found < 0 ? content.length : found;
+    line++;
+    if (to > from) yield { line, offset: from, bytes: content.subarray(from, to) };
+    from = to + 1;
+  }
+}
+
+const NEWLINE = 0x0a;
+const MARK_BEGINNING = '{"v":1,"kind":"mark"';
+
+/** The beginning of a mark, which a crash cut off. */
+export function isCutMark(bytes: Uint8Array): boolean {
+  const beginning = Buffer.from(bytes.subarray(0, MARK_BEGINNING.length)).toString('latin1');
+  return MARK_BEGINNING.startsWith(beginning);
+}
+
+function isZeros(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0);
+}

@@ -1,0 +1,246 @@
+import { join } from 'node:path';
+import type { TerminalReport } from '../contract/index.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Disk } from '../ports/disk.ts';
+import type { Log } from '../ports/log.ts';
+import { DurableFolder } from './durable-folder.ts';
+import { causeCode, spoolError } from './errors.ts';
+import { GroupFolder } from './group-folder.ts';
+import { GroupWriter } from './group-writer.ts';
+import { decodeLine, encodeLine, type MarkRecord, type ReportRecord } from './records.ts';
+import { headOf } from './report-head.ts';
+import type { Found } from './settle.ts';
+
+/**
+ * A terminal report on disk. Hand the same object back to `answered` or `setAside`. Its body stays on the disk: an outage
+ * may leave more of them than there is memory.
+ */
+export interface SpooledReport extends Omit<ReportRecord, 'kind' | 'body'> {
+  /** What it says, without what can be large: never to be sent. */
+  readonly head: TerminalReport;
+  /** Of its record on disk. */
+  readonly bytes: number;
+  /** Its checksum: names it. */
+  readonly sum: string;
+}
+
+/**
+ * The reports that are owed. Phases of one: *owed* (durable, to be sent) → *done* (answered or set aside as stale);
+ * or *owed* → *held back* (refused and set aside; stays on disk until its follow-up is durable or `letGo` says that there is
+ * none, so that a crash in between repeats the refusal instead of losing the follow-up) → *done*.
+ */
+export class ReportBook {
+  readonly #disk: Disk;
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #folder: GroupFolder;
+  readonly #writer: GroupWriter;
+  /** By attempt, oldest first. */
+  readonly #open = new Map<string, Open>();
+  /** Attempts whose report is being written: two of one attempt never lie in one file. */
+  readonly #writing = new Map<string, Promise<unknown>>();
+  /** Of lines that were placed a moment ago. */
+  readonly #offsets = new Map<string, number>();
+  readonly #closing = new Set<Promise<void>>();
+  #owed = 0;
+  #owedBytes = 0;
+
+  constructor(
+    ports: { readonly disk: Disk; readonly clock: Clock; readonly log: Log },
+    path: string,
+    nextName: () => string,
+  ) {
+    this.#disk = ports.disk;
+    this.#path = path;
+    this.#clock = ports.clock;
+    this.#folder = new GroupFolder(ports.disk, path, ports.log);
+    const durable = new DurableFolder(ports.disk, path);
+    this.#writer = new GroupWriter(durable, nextName, (file, ids, offsets) => {
+      for (const [i, attemptId] of ids.entries()) {
+        // All of a group at once: answering the first must not remove the file of the second.
+        this.#folder.add(file, attemptId);
+        this.#offsets.set(attemptId, offsets[i] ?? 0);
+      }
+    });
+  }
+
+  get size(): { readonly records: number; readonly bytes: number } {
+    return { records: this.#owed, bytes: this.#owedBytes };
+  }
+
+  /** When the oldest owed report was spooled (RFC 3339). */
+  get oldestAt(): string | undefined {
+    for (const { spooled, heldBack } of this.#open.values())
+      if (!heldBack) return spooled.spooledAt;
+    return undefined;
+  }
+
+  has(attemptId: string): boolean {
+    return this.#open.has(attemptId);
+  }
+
+  /** A report found at the start. */
+  found({ file, offset, record, bytes, sum }: Found<ReportRecord>, keep: boolean): SpooledReport {
+    this.#folder.add(file, record.body.attemptId, keep);
+    return this.#add({ file, offset }, spooledReport(record, bytes, sum), Promise.resolve());
+  }
+
+  drop(file: string): void {
+    this.#folder.drop(file);
+  }
+
+  /** The disk obeys again. */
+  removeRefused(): void {
+    this.#folder.removeRefused();
+  }
+
+  /**
+   * @param then what has to be on disk before this report's file may be removed.
+   */
+  async write(record: ReportRecord, then: () => Promise<void>): Promise<SpooledReport> {
+    const { attemptId } = record.body;
+    const before = this.#writing.get(attemptId);
+    const written = (async () => {
+      await before?.catch(() => {});
+      const line = encodeLine(record);
+      const file = await this.#writer.write(attemptId, line);
+      const offset = this.#offsets.get(attemptId) ?? 0;
+      this.#offsets.delete(attemptId);
+      return { place: { file, offset }, line };
+    })();
+    this.#writing.set(attemptId, written);
+    try {
+      const { place, line } = await written;
+      const earlier = this.#close(attemptId);
+      const after = Promise.all([earlier, then()]).then(() => {});
+      return this.#add(place, spooledReport(record, line.bytes, line.sum), after);
+    } finally {
+      if (this.#writing.get(attemptId) === written) this.#writing.delete(attemptId);
+    }
+  }
+
+  /** Done with. A record that is not open any more is fine. */
+  done(spooled: SpooledReport): Promise<void> {
+    const { attemptId } = spooled.head;
+    return this.#open.get(attemptId)?.spooled === spooled
+      ? this.#close(attemptId)
+      : Promise.resolve();
+  }
+
+  /**
+   * Reads it from the disk. Rejects with the disk's error, or with `SPOOL_READ_FAILED` where it is not there as it was
+   * written: it is done with, or somebody has altered its file.
+   */
+  async read(spooled: SpooledReport): Promise<ReportRecord> {
+    const { attemptId, op } = spooled.head;
+    const open = this.#open.get(attemptId);
+    if (open?.spooled !== spooled)
+      throw spoolError('SPOOL_READ_FAILED', `The ${op} of ${attemptId} is done with.`);
+    const path = join(this.#path, open.file);
+    const line = await this.#disk.readPart(path, open.offset, spooled.bytes - 1);
+    const read = decodeLine(line);
+    if (read.ok && read.sum === spooled.sum && read.record.kind === 'report') return read.record;
+    const why = read.ok ? 'is another one' : read.why;
+    throw spoolError(
+      'SPOOL_READ_FAILED',
+      `The ${op} of ${attemptId} cannot be read back: its line in ${path} ${why}.`,
+    );
+  }
+
+  /** For its set-aside: of one that somebody removed or altered, what is still known is worth keeping. */
+  async readOrHead(spooled: SpooledReport, log: Log): Promise<ReportRecord> {
+    try {
+      return await this.read(spooled);
+    } catch (error) {
+      const code = causeCode(error);
+      const { head, bytes: _, sum: __, ...rest } = spooled;
+      if (code !== 'SPOOL_READ_FAILED' && code !== 'ENOENT')
+        throw spoolError(
+          'SPOOL_READ_FAILED',
+          `The ${head.op} of ${head.attemptId} cannot be read from the spool now (${code}).`,
+          { cause: error },
+        );
+      log.error(
+        'spool.body-lost',
+        `The ${head.op} of ${head.attemptId} is set aside without what it said: ${(error as Error).message}`,
+        { attemptId: head.attemptId },
+      );
+      return { kind: 'report', ...rest, body: head };
+    }
+  }
+
+  holdBack(spooled: SpooledReport): void {
+    const open = this.#open.get(spooled.head.attemptId);
+    if (open?.spooled !== spooled || open.heldBack) return;
+    open.heldBack = true;
+    this.#count(spooled, -1);
+  }
+
+  /** Nothing follows the refused report of this attempt. */
+  letGo(attemptId: string): Promise<void> {
+    return this.#open.get(attemptId)?.heldBack ? this.#close(attemptId) : Promise.resolve();
+  }
+
+  async idle(): Promise<void> {
+    await this.#writer.idle();
+    await Promise.all([...this.#open.values()].map(({ after }) => after));
+    await Promise.all(this.#closing);
+    await this.#folder.idle();
+  }
+
+  #add(place: Place, spooled: SpooledReport, after: Promise<void>): SpooledReport {
+    this.#open.set(spooled.head.attemptId, { ...place, spooled, after, heldBack: false });
+    this.#count(spooled, 1);
+    return spooled;
+  }
+
+  #close(attemptId: string): Promise<void> {
+    const open = this.#open.get(attemptId);
+    if (!open) return Promise.resolve();
+    this.#open.delete(attemptId);
+    if (!open.heldBack) this.#count(open.spooled, -1);
+    const at = new Date(this.#clock.wall()).toISOString();
+    const mark: MarkRecord = { kind: 'mark', mark: 'answered', attemptId, at };
+    // The running record goes first: a crash in between must not leave it without its report.
+    const closing = open.after.then(() =>
+      this.#folder.close(open.file, attemptId, encodeLine(mark).text),
+    );
+    this.#closing.add(closing);
+    return closing.finally(() => this.#closing.delete(closing));
+  }
+
+  #count(spooled: SpooledReport, by: 1 | -1): void {
+    this.#owed += by;
+    this.#owedBytes += by * spooled.bytes;
+  }
+}
+
+interface Place {
+  readonly file: string;
+  readonly offset: number;
+}
+
+interface Open extends Place {
+  readonly spooled: SpooledReport;
+  readonly after: Promise<void>;
+  heldBack: boolean;
+}
+
+function spooledReport(record: ReportRecord, bytes: number, sum: string): SpooledReport {
+  const { serviceUrl, project, workerId, sessionId, type, schemaVersion } = record;
+  const { workedAt, spooledAt, followUp, body } = record;
+  return {
+    serviceUrl,
+    ...(project !== undefined && { project }),
+    workerId,
+    sessionId,
+    type,
+    schemaVersion,
+    workedAt,
+    spooledAt,
+    followUp,
+    head: headOf(body),
+    bytes,
+    sum,
+  };
+}

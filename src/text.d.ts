@@ -1,0 +1,10 @@
+/** Reach the bundle as their text: `import first from './migrations/0001-first.sql'`. */
+declare module '*.sql' {
+  const text: string;
+  export default text;
+}
+
+declare module '*.md' {
+  const text: string;
+  export default text;
+}

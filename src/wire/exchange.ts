@@ -1,0 +1,113 @@
+/** One call over one connection: what is sent, and the answer as `WireResponse`. Redirects are answers like any other. */
+import type { IncomingMessage } from 'node:http';
+import { finished, type Readable } from 'node:stream';
+import { wireDefaults } from '../core/defaults.ts';
+import type { Connection } from './connections.ts';
+import { decoded } from './decoding.ts';
+import type { WireInit, WireResponse } from './fetch.ts';
+import { request } from './node-http.ts';
+
+/** Resolves when the head of the answer is there; its body ends with the signal's reason where that aborts. */
+export function exchange(connection: Connection, url: URL, init: WireInit): Promise<WireResponse> {
+  const { signal, body } = init;
+  connection.calls++;
+  return new Promise((resolve, reject) => {
+    /** What the parser or the socket said first; a body that is cut knows only that. */
+    let fault: Error | undefined;
+    let answer: IncomingMessage | undefined;
+    const call = request({
+      agent: connection.agent,
+      host: url.hostname,
+      port: url.port,
+      method: init.method,
+      path: url.pathname + url.search,
+      headers: {
+        ...init.headers,
+        host: url.host,
+        'accept-encoding': url.protocol === 'https:' ? 'br, gzip, deflate' : 'gzip, deflate',
+      },
+      maxHeaderSize: wireDefaults.headerBytes,
+    });
+    const abort = () => {
+      fault ??= signal.reason;
+      answer?.destroy(signal.reason);
+      call.destroy(signal.reason);
+    };
+    signal.addEventListener('abort', abort);
+    call.on('error', (error) => {
+      fault ??= error;
+      reject(fault);
+    });
+    call.once('response', (response) => {
+      answer = response;
+      connection.keptMs = keptMs(String(response.headers['keep-alive'] ?? ''));
+      const head = {
+        status: response.statusCode as number,
+        headers: { get: (name: string) => textOf(response.headers[name.toLowerCase()]) },
+      };
+      if (NO_BODY.has(head.status)) {
+        response.resume();
+        resolve({ ...head, body: null });
+        return;
+      }
+      decoded(response).then(
+        (content) => resolve({ ...head, body: streamOf(content, response, () => fault) }),
+        reject,
+      );
+    });
+    call.once('close', () => signal.removeEventListener('abort', abort));
+    call.end(body);
+    if (signal.aborted) abort();
+  });
+}
+
+/** Read as it is asked for, chunk by chunk. Who lets go of it ends the connection, unless all has come. */
+function streamOf(
+  content: Readable,
+  response: IncomingMessage,
+  why: () => Error | undefined,
+): ReadableStream<Uint8Array> {
+  let cancelled = false;
+  content.pause();
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        let over = false;
+        const end = (settle: () => void) => {
+          if (!over && !cancelled) settle();
+          over = true;
+        };
+        content.on('data', (chunk: Uint8Array) => {
+          content.pause();
+          if (!over && !cancelled) controller.enqueue(chunk);
+        });
+        finished(content, { writable: false }, (error) =>
+          end(() => (error ? controller.error(why() ?? error) : controller.close())),
+        );
+      },
+      pull() {
+        content.resume();
+      },
+      cancel() {
+        cancelled = true;
+        content.on('error', () => {});
+        content.destroy();
+        response.destroy();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function textOf(value: string | string[] | undefined): string | null {
+  return value === undefined ? null : String(value);
+}
+
+/** `timeout=75` */
+function keptMs(said: string): number | undefined {
+  const seconds = /(?:^|[\s,;])timeout\s*=\s*(\d{1,9})/i.exec(said)?.[1];
+  return seconds === undefined ? undefined : Number(seconds) * 1_000;
+}
+
+/** Statuses whose answers have none. */
+const NO_BODY = new Set([204, 205, 304]);

@@ -1,0 +1,182 @@
+import { MessageChannel } from 'node:worker_threads';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createInlineCarrier } from '../../src/carriers/inline.ts';
+import { createThreadCarrier } from '../../src/carriers/thread.ts';
+import { serveJobs } from '../../src/carriers/thread-jobs.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { carrierCases, fixtures } from './carrier.cases.ts';
+import { aJob, startJob } from './collected.ts';
+import { memoryLog } from './memory-log.ts';
+
+const ports: { close(): void }[] = [];
+afterEach(() => {
+  for (const port of ports.splice(0)) port.close();
+});
+
+/** Both ends in this thread: what crosses is copied and comes later all the same. */
+function ends(log = memoryLog()) {
+  const clock = systemClock();
+  const { port1, port2 } = new MessageChannel();
+  const inline = createInlineCarrier({ clock, log });
+  const served = serveJobs(port2, inline);
+  const carrier = createThreadCarrier({ port: port1, clock, log });
+  return { carrier, inline, served, port: port1 };
+}
+
+carrierCases(
+  'thread',
+  async () => {
+    const { carrier, inline, port } = ends();
+    for (const fixture of fixtures) {
+      const module = await import(`./fixtures/${fixture}.mjs`);
+      const { default: run, ...named } = module;
+      const definition = typeof run === 'function' ? { run, ...named } : run;
+      await inline.handle(`test/${fixture}`, 1, definition);
+    }
+    return {
+      carrier,
+      job: (fixture) => ({ type: `test/${fixture}` }),
+      close: async () => {
+        await carrier.close();
+        port.unref();
+      },
+    };
+  },
+  { kill: 'a handler inside this program cannot be killed' },
+);
+
+it('keeps the slot of a handler that ignores its stop, and says so once', async () => {
+  const log = memoryLog();
+  const { carrier, inline, port } = ends(log);
+  ports.push(port);
+  let release = (_value: string) => {};
+  await inline.handle('test/deaf', 1, () => new Promise<string>((resolve) => (release = resolve)));
+  const running = startJob(carrier, { type: 'test/deaf' });
+  await running.until((told) => told.begun === 1);
+  running.stop('cancel', 60_000);
+  running.stop('drain', 5);
+  await running.until((told) => told.lines.length > 0);
+  expect(running.text()).toContain('has not ended within its time to stop (cancel)');
+  expect(running.text()).toContain('cannot be killed');
+  expect(log.events).toEqual(['carrier.stop-ignored']);
+  // Longer than the grace: the thread of the handlers has nothing to add.
+  await new Promise<void>((resolve) => systemClock().timer(20, resolve));
+  release('done after all');
+  expect(await running.ended).toEqual({ how: 'returned', result: 'done after all' });
+  expect(log.events).toEqual(['carrier.stop-ignored']);
+  expect(running.told.lines.length).toBe(1);
+});
+
+it('does not begin a job whose stop came while another held the thread', async () => {
+  const { carrier, inline, port } = ends();
+  ports.push(port);
+  let held = () => {};
+  await inline.handle('test/second', 1, () => 'begun all the same');
+  await inline.handle('test/first', 1, () => held());
+  const first = startJob(carrier, { type: 'test/first' });
+  let second: ReturnType<typeof startJob> | undefined;
+  held = () => {
+    // What the agent does meanwhile: here in the same thread, so its microtask is waited for.
+    second = startJob(carrier, { type: 'test/second' });
+    queueMicrotask(() => second?.stop('cancel', 60_000));
+  };
+  expect(await first.ended).toEqual({ how: 'returned', result: null });
+  expect(await second?.ended).toEqual({ how: 'stopped' });
+  expect(second?.told.begun).toBe(0);
+});
+
+it('tells the agent all that a handler says while it holds the thread, within its bounds and in order', async () => {
+  const { carrier, inline, port } = ends();
+  ports.push(port);
+  await inline.handle('test/flood', 1, (_input, ctx) => {
+    for (let i = 1; i <= 60_000; i++) {
+      ctx.log(`line ${i}`);
+      ctx.progress(i / 600, `step ${i}`);
+    }
+    return 'dry';
+  });
+  const running = startJob(carrier, { type: 'test/flood' });
+  expect(await running.ended).toEqual({ how: 'returned', result: 'dry' });
+  const { lines, progress } = running.told;
+  expect(lines.slice(0, 3).map(({ text }) => text)).toEqual(['line 1', 'line 2', 'line 3']);
+  // 1 MiB, each line counted with what it costs beside its text.
+  expect(lines.length).toBeLessThan(30_000);
+  expect(lines.at(-1)?.text).toContain('were not kept');
+  expect(progress.length).toBeLessThan(200);
+  expect(progress.at(-1)).toEqual({ percent: 100, message: 'step 60000' });
+});
+
+it('ends every job when the channel is closed', async () => {
+  const { carrier, inline, served, port } = ends();
+  await inline.handle('test/waits', 1, (_input, ctx) => {
+    return new Promise((_resolve, reject) =>
+      ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)),
+    );
+  });
+  const running = startJob(carrier, { type: 'test/waits' });
+  await running.until((told) => told.begun === 1);
+  port.close();
+  expect(await running.ended).toMatchObject({ how: 'died' });
+  expect(await startJob(carrier, { type: 'test/waits' }).ended).toMatchObject({ how: 'died' });
+  expect(served.running).toBe(1);
+  served.stopAll('drain');
+  await served.idle();
+  expect(served.running).toBe(0);
+});
+
+it('answers a gate once', async () => {
+  const { carrier, inline, port } = ends();
+  ports.push(port);
+  await inline.handle('test/gate', 1, async (_input, ctx) => {
+    await ctx.beginEffect();
+    return 'effect made';
+  });
+  const running = startJob(carrier, { type: 'test/gate', effectGate: 'effect' });
+  await running.until((told) => told.effects === 1);
+  running.openGate();
+  running.refuseGate('too late');
+  expect(await running.ended).toEqual({ how: 'returned', result: 'effect made' });
+});
+
+describe('a job that is about to be given', () => {
+  const listens = (giving: () => Promise<void>) => ({
+    giving,
+    begun: () => {},
+    progress: () => {},
+    log: () => {},
+    effectRequested: () => {},
+  });
+
+  it('is given when that is written down, since its first line may end the program', async () => {
+    const { carrier, inline, port } = ends();
+    ports.push(port);
+    const order: string[] = [];
+    await inline.handle('test/notes', 1, () => order.push('handler'));
+    const job = { ...aJob(), type: 'test/notes' };
+    const written = async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      order.push('written');
+    };
+    await carrier.start(job, listens(written)).ended;
+    await inline.start(job, listens(written)).ended;
+    expect(order).toEqual(['written', 'handler', 'written', 'handler']);
+  });
+
+  it('is not held up by a disk that hangs, and not begun when it is stopped meanwhile', async () => {
+    const { carrier, inline, port } = ends();
+    ports.push(port);
+    let begun = 0;
+    await inline.handle('test/counts', 1, () => ++begun);
+    const job = { ...aJob(), type: 'test/counts' };
+    const never = () => new Promise<void>(() => {});
+    for (const kind of [carrier, inline]) {
+      const stopped = kind.start(job, listens(never));
+      await Promise.resolve();
+      stopped.stop('cancel', 60_000);
+      expect(await stopped.ended).toEqual({ how: 'stopped' });
+    }
+    expect(begun).toBe(0);
+    for (const kind of [carrier, inline])
+      expect(await kind.start(job, listens(never)).ended).toMatchObject({ how: 'returned' });
+  });
+});

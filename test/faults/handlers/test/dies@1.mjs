@@ -1,0 +1,2 @@
+export { default } from './death.mjs';
+export const effectSafety = 'pure';

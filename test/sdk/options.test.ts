@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { TaskError, TaskOperator, TaskProducer, TaskWorker } from '../../src/index.ts';
+
+const GOOD = { serviceUrl: 'http://127.0.0.1:7420', key: 'il_x' };
+const faces = { TaskProducer, TaskOperator, TaskWorker } as unknown as Record<
+  string,
+  new (
+    options?: unknown,
+  ) => object
+>;
+
+/** The error that a constructor throws. */
+function refusal(name: string, options?: unknown): TaskError {
+  const Face = faces[name] as new (options?: unknown) => object;
+  try {
+    new Face(options);
+  } catch (error) {
+    if (error instanceof TaskError) return error;
+    throw error;
+  }
+  throw new Error(`${name} took it`);
+}
+
+describe.each(Object.keys(faces))('%s, before anything else is done', (name) => {
+  it('takes what it needs, also with options that are undefined', () => {
+    const Face = faces[name] as new (options?: unknown) => object;
+    expect(new Face({ ...GOOD, proxy: undefined, caFile: undefined })).toBeInstanceOf(Face);
+    const key = { current: () => 'il_x', reload: async () => 'il_x' };
+    expect(new Face({ ...GOOD, key })).toBeInstanceOf(Face);
+  });
+
+  it('refuses options that are no object', () => {
+    for (const none of [undefined, null, 'il_x'])
+      expect(refusal(name, none)).toMatchObject({ code: 'INVALID_OPTION' });
+  });
+
+  it('refuses an option that it does not know, and names the nearest one', () => {
+    const error = refusal(name, { ...GOOD, servceUrl: 'http://127.0.0.1:1' });
+    expect(error).toMatchObject({
+      code: 'INVALID_OPTION',
+      message: `${name} has no option "servceUrl". Did you mean serviceUrl?`,
+      hint: expect.stringContaining('serviceUrl, key, '),
+      details: { option: 'servceUrl', nearest: 'serviceUrl' },
+    });
+    expect(refusal(name, { ...GOOD, colour: 'red' }).message).toBe(
+      `${name} has no option "colour".`,
+    );
+  });
+
+  it('refuses to be without a key, and one that can be none, without quoting it', () => {
+    for (const key of [undefined, null, ''])
+      expect(refusal(name, { ...GOOD, key })).toMatchObject({ code: 'KEY_MISSING' });
+    expect(refusal(name, { serviceUrl: GOOD.serviceUrl })).toMatchObject({ code: 'KEY_MISSING' });
+    expect(refusal(name, { ...GOOD, key: 'two words' })).toMatchObject({ code: 'KEY_MALFORMED' });
+    for (const key of [7, {}, { current: () => 'il_x' }])
+      expect(refusal(name, { ...GOOD, key })).toMatchObject({ code: 'INVALID_OPTION' });
+  });
+
+  it('refuses an address that leads nowhere', () => {
+    for (const serviceUrl of [undefined, '', 7, 'nope', 'ftp://127.0.0.1'])
+      expect(refusal(name, { ...GOOD, serviceUrl })).toMatchObject({ code: 'INVALID_ADDRESS' });
+    expect(refusal(name, { ...GOOD, serviceUrl: 'http://tasks.example.com' })).toMatchObject({
+      code: 'INSECURE_HTTP',
+    });
+  });
+
+  it('refuses a value of the wrong form', () => {
+    for (const wrong of [{ insecureHttp: 'yes' }, { caFile: '' }, { proxy: 'http://proxy' }])
+      expect(refusal(name, { ...GOOD, ...wrong })).toMatchObject({
+        code: 'INVALID_OPTION',
+        message: expect.stringContaining(Object.keys(wrong)[0] as string),
+      });
+    expect(refusal(name, { ...GOOD, proxy: { https: 'http://[' } })).toMatchObject({
+      code: 'INVALID_PROXY',
+    });
+  });
+});
+
+it('a producer refuses what its outbox does not know', () => {
+  expect(refusal('TaskProducer', { ...GOOD, outbx: '/x' }).details).toEqual({
+    option: 'outbx',
+    nearest: 'outbox',
+  });
+  for (const outbox of ['', {}, { folder: '' }, 7, { folder: '/x', onSubmited() {} }])
+    expect(refusal('TaskProducer', { ...GOOD, outbox })).toMatchObject({ code: 'INVALID_OPTION' });
+});
+
+it('a worker refuses numbers, pools and names that cannot be meant', () => {
+  expect(refusal('TaskWorker', { ...GOOD, maxConcurent: 4 }).details).toEqual({
+    option: 'maxConcurent',
+    nearest: 'maxConcurrent',
+  });
+  for (const wrong of [
+    { maxConcurrent: 0 },
+    { maxConcurrent: '4' },
+    { drainTimeoutMs: -1 },
+    { pools: 'default' },
+    { pools: [] },
+    { pools: ['two words'] },
+    { workerId: 'two words' },
+    { log: { info() {} } },
+  ])
+    expect(refusal('TaskWorker', { ...GOOD, ...wrong })).toMatchObject({ code: 'INVALID_OPTION' });
+});
+
+it('handle() refuses an option that it does not know, since a wish for safety must not go unheard', () => {
+  const worker = new TaskWorker(GOOD);
+  const wish = { effectSafty: 'pure' } as object;
+  expect(() => worker.handle('demo/hello', 1, () => 1, wish)).toThrow(/Did you mean effectSafety/);
+});
+
+it('a worker whose source has no key yet says so at its start', async () => {
+  const key = { current: () => undefined as unknown as string, reload: async () => undefined };
+  const worker = new TaskWorker({ ...GOOD, key }).handle('demo/hello', 1, () => 1);
+  await expect(worker.start()).rejects.toMatchObject({ code: 'KEY_MISSING' });
+});
+
+it('a wrong declaration in handle() is told with its place', async () => {
+  const wrong = { effectSafety: 'safe' as 'pure' };
+  const worker = new TaskWorker(GOOD).handle('demo/hello', 1, () => 1, wrong);
+  await expect(worker.start()).rejects.toMatchObject({
+    code: 'HANDLER_BAD_DECLARATION',
+    hint: expect.stringContaining("handle('demo/hello', 1, …)"),
+  });
+});
