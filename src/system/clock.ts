@@ -1,26 +1,23 @@
 import { uptime } from 'node:os';
 import type { Clock, Timer } from '../ports/clock.ts';
-import { SuspendMeter } from './suspend-meter.ts';
+import { type Machine, SuspendMeter } from './suspend-meter.ts';
 
 /**
  * The machine's clock. Its timers keep the process alive (they are not unref'd): a daemon that waits for
  * its next poll must not end because nothing else is open. Whoever stops cancels his timers.
  */
-export function systemClock(read: ReadMachine = machine): Clock {
-  return new SystemClock(read);
+export function systemClock(machine: Machine = thisMachine): Clock {
+  return new SystemClock(machine);
 }
 
-/** What the machine tells: `hrtime` in milliseconds, and its uptime in seconds. For tests. */
-export type ReadMachine = () => { readonly awakeMs: number; readonly uptimeSeconds: number };
-
-const machine: ReadMachine = () => ({
-  awakeMs: Number(process.hrtime.bigint()) / 1e6,
-  uptimeSeconds: uptime(),
-});
+const thisMachine: Machine = {
+  awakeMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  uptimeSeconds: uptime,
+};
 
 class SystemClock implements Clock {
-  readonly #read: ReadMachine;
-  readonly #meter = new SuspendMeter();
+  readonly #meter: SuspendMeter;
   /** Armed ones: after a suspend they are due sooner than Node thinks. */
   readonly #near = new Set<SystemTimer>();
   #sleptMs = 0;
@@ -28,13 +25,12 @@ class SystemClock implements Clock {
   readonly #far = new Set<SystemTimer>();
   #watch: NodeJS.Timeout | undefined;
 
-  constructor(read: ReadMachine) {
-    this.#read = read;
+  constructor(machine: Machine) {
+    this.#meter = new SuspendMeter(machine);
   }
 
   now(): number {
-    const { awakeMs, uptimeSeconds } = this.#read();
-    const now = this.#meter.now(awakeMs, uptimeSeconds);
+    const now = this.#meter.now();
     if (this.#meter.suspendedMs !== this.#sleptMs) {
       this.#sleptMs = this.#meter.suspendedMs;
       // Whoever looks at the clock first after a suspend wakes all: leases and polls may be overdue.

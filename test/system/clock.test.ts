@@ -3,24 +3,48 @@ import { systemClock } from '../../src/system/clock.ts';
 import { SuspendMeter } from '../../src/system/suspend-meter.ts';
 
 /** A machine: `awake` stands still while it sleeps, uptime moves in steps. */
-function machine(stepMs: number) {
+function machine(stepMs: number, firstWaits: number[] = []) {
   let awakeMs = 123_456.7;
   let uptimeMs = 9_876_543.2;
-  const meter = new SuspendMeter();
-  const read = () => meter.now(awakeMs, Math.floor(uptimeMs / stepMs) * (stepMs / 1_000));
-  const run = (ms: number) => {
+  let wallMs = 1_700_000_000_000;
+  let looks = 0;
+  let waits = firstWaits;
+  const meter = new SuspendMeter({
+    awakeMs: () => awakeMs,
+    wallMs: () => Math.floor(wallMs),
+    uptimeSeconds: () => {
+      looks++;
+      pass(waits.shift() ?? 0);
+      const told = Math.floor(uptimeMs / stepMs) * (stepMs / 1_000);
+      pass(waits.shift() ?? 0);
+      return told;
+    },
+  });
+  const pass = (ms: number) => {
     awakeMs += ms;
     uptimeMs += ms;
+    wallMs += ms;
+  };
+  const read = () => meter.now();
+  const run = (ms: number) => {
+    pass(ms);
     return read();
   };
   const sleep = (ms: number) => {
     uptimeMs += ms;
+    wallMs += ms;
   };
-  const setBack = (ms: number) => {
-    uptimeMs -= ms;
+  /** Somebody sets what the machine tells. */
+  const set = (what: 'wall' | 'uptime', byMs: number) => {
+    if (what === 'wall') wallMs += byMs;
+    else uptimeMs += byMs;
+  };
+  /** The process does not get the processor before and after uptime is told. */
+  const wait = (...ms: number[]) => {
+    waits = ms;
   };
   read();
-  return { read, run, sleep, setBack };
+  return { read, run, sleep, set, wait, looks: () => looks };
 }
 
 describe('time that includes suspend', () => {
@@ -59,13 +83,63 @@ describe('time that includes suspend', () => {
   });
 
   it('never goes back when uptime is set back, and sees the next suspend all the same', () => {
-    const { read, run, sleep, setBack } = machine(10);
+    const { read, run, sleep, set } = machine(10);
     const from = read();
-    setBack(5_000);
-    expect(read()).toBe(from);
-    run(10);
+    set('uptime', -5_000);
+    expect(run(1_000)).toBe(from + 1_000);
     sleep(4_000);
-    expect(Math.abs(read() - from - 4_010)).toBeLessThanOrEqual(10);
+    expect(Math.abs(read() - from - 5_000)).toBeLessThanOrEqual(10);
+  });
+
+  it('reads uptime once a second while nothing is strange', () => {
+    const { run, looks } = machine(10);
+    for (let i = 0; i < 10_000; i++) run(1);
+    expect(looks()).toBe(11);
+  });
+
+  it.each([3_600_000, -3_600_000, 60, -60])(
+    'moves by nothing when the wall clock is set by %i ms, and looks once more',
+    (byMs) => {
+      const { read, run, set, looks } = machine(10);
+      const from = read();
+      set('wall', byMs);
+      for (let i = 1; i <= 100; i++) expect(run(1) - from).toBeCloseTo(i, 6);
+      expect(looks()).toBe(2);
+    },
+  );
+
+  it('follows a wall clock that is slewed without another look', () => {
+    const { run, set, looks } = machine(10);
+    for (let i = 0; i < 100_000; i++) {
+      set('wall', 0.0005);
+      run(1);
+    }
+    expect(looks()).toBeLessThanOrEqual(101);
+  });
+
+  it('sees within a second a suspend that the wall clock hides', () => {
+    const { read, run, sleep, set } = machine(10);
+    const from = read();
+    sleep(60_000);
+    set('wall', -60_000);
+    for (let i = 0; i < 10; i++) run(100);
+    expect(Math.abs(read() - from - 61_000)).toBeLessThanOrEqual(10);
+  });
+
+  it('takes no wait for the processor for sleep, on either side of a reading', () => {
+    const { read, run, wait } = machine(10, [3_000, 3_000]);
+    const from = read();
+    run(1_000);
+    for (const waits of [
+      [3_000, 0],
+      [0, 3_000],
+      [1_500, 1_500],
+    ]) {
+      wait(...waits);
+      run(1_000);
+    }
+    run(1_000);
+    expect(read() - from).toBeCloseTo(14_000, 6);
   });
 });
 
@@ -73,10 +147,11 @@ describe('timers of the machine', () => {
   /** Real time and the readings of a machine that can sleep. */
   function sleeper() {
     let sleptMs = 0;
-    const clock = systemClock(() => ({
-      awakeMs: performance.now(),
-      uptimeSeconds: (Math.floor((performance.now() + sleptMs) / 10) * 10 + 0.5) / 1_000,
-    }));
+    const clock = systemClock({
+      awakeMs: () => performance.now(),
+      wallMs: () => Date.now() + sleptMs,
+      uptimeSeconds: () => (Math.floor((performance.now() + sleptMs) / 10) * 10 + 0.5) / 1_000,
+    });
     clock.now();
     return {
       clock,
