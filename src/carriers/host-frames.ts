@@ -28,6 +28,9 @@ const CHECKS: Record<FromHost['t'], Check> = {
   log: (frame) => isOfCall(frame) && LEVELS.has(frame.level) && isText(frame.text),
   effect: isOfCall,
   end: (frame) => isOfCall(frame) && isOutcome(frame.outcome) && isCount(frame.logBytesDropped),
+  took: ({ ns }) => Array.isArray(ns) && ns.every(isCount),
+  pong: () => true,
+  exits: isOfCall,
   tainted: ({ why }) => isText(why),
 };
 
@@ -45,6 +48,7 @@ function isDeclaration(value: unknown): boolean {
     SAFETIES.has(value.effectSafety) &&
     GATES.has(value.effectGate) &&
     typeof value.safetyDeclared === 'boolean' &&
+    maybe(value.host, (host) => host === 'shared') &&
     maybe(value.timeoutMs, isCount)
   );
 }

@@ -17,7 +17,10 @@ export async function checkHandlersOnly(call: WorkerCall): Promise<ExitName> {
       const safety = handler.safetyDeclared
         ? handler.effectSafety
         : 'non-idempotent (not declared)';
-      await io.out.line(`${style.good('ok')}    ${handlerKey(handler)}  ${style.faint(safety)}`);
+      const host = handler.host === 'shared' ? ', shared host' : '';
+      await io.out.line(
+        `${style.good('ok')}    ${handlerKey(handler)}  ${style.faint(safety + host)}`,
+      );
     }
     for (const { severity, says, hint } of toldProblems(problems)) {
       const word = severity === 'error' ? style.bad('fail') : style.warn('warn');

@@ -230,6 +230,10 @@ export const clientCodes = {
         'A handler declares what cannot be: `effectSafety`, `effectGate`, `timeoutMs`, a schema',
       next: 'Correct the declaration that is named.',
     },
+    HANDLER_SHARED_UNSAFE: {
+      title: "A handler that is not `pure` or `idempotent` asks for `host: 'shared'`",
+      next: "Take out `host: 'shared'`, or declare `effectSafety` if that is true.",
+    },
     HANDLER_NAME_INVALID: {
       title: 'The name of a file is no type and version',
       next: 'Name it like `demo/hello@1.ts`.',

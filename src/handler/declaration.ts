@@ -33,6 +33,7 @@ export async function readHandler(exports: unknown): Promise<HandlerRead> {
 type Holder = Record<PropertyKey, unknown>;
 const SAFETIES = ['pure', 'idempotent', 'non-idempotent'] as const;
 const GATES = ['start', 'effect'] as const;
+const HOSTS = ['own', 'shared'] as const;
 /** How often a default export may be wrapped in another. */
 const WRAPPED_MAX = 3;
 
@@ -58,6 +59,9 @@ async function read(exports: Holder): Promise<HandlerRead> {
   };
   const effectSafety = word('effectSafety', said('effectSafety'), SAFETIES);
   const effectGate = word('effectGate', said('effectGate'), GATES) ?? 'start';
+  const shared = word('host', said('host'), HOSTS) === 'shared';
+  if (shared && (effectSafety ?? 'non-idempotent') === 'non-idempotent')
+    return unsafe(effectSafety !== undefined);
   const timeoutMs = said('timeoutMs');
   if (timeoutMs !== undefined && !isDuration(timeoutMs)) {
     throw new Error(
@@ -73,6 +77,7 @@ async function read(exports: Holder): Promise<HandlerRead> {
       effectSafety: effectSafety ?? 'non-idempotent',
       safetyDeclared: effectSafety !== undefined,
       effectGate,
+      ...(shared ? { host: 'shared' as const } : {}),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(inputSchema === undefined ? {} : { inputSchema }),
       ...(outputSchema === undefined ? {} : { outputSchema }),
@@ -81,6 +86,16 @@ async function read(exports: Holder): Promise<HandlerRead> {
     checkOutput: output === undefined ? undefined : await makeCheck(output, 'result'),
   };
   return { ok: true, handler };
+}
+
+/** Stopping one task may end the host, and with it the others in it: nobody could tell how far their effects came. */
+function unsafe(declared: boolean): HandlerRead {
+  const what = declared ? 'non-idempotent' : 'not declared, which counts as non-idempotent';
+  return bad(
+    'HANDLER_SHARED_UNSAFE',
+    `It asks for host: 'shared' and its effectSafety is ${what}: where one task has to be killed, the others in that process end with it in the middle of their effects, and only pure and idempotent ones may simply run again.`,
+    "Take out host: 'shared' (each of its tasks then has a process of its own), or declare effectSafety: 'pure' or 'idempotent' if that is true.",
+  );
 }
 
 /** A definition: made by `defineHandler`, or an object that has `run`. */

@@ -14,6 +14,11 @@ export interface HandlerDefinition<Input = unknown, Result = unknown> {
   readonly effectSafety?: 'pure' | 'idempotent' | 'non-idempotent';
   /** Where a non-idempotent handler passes the point of no return: at its start (default) or at `ctx.beginEffect()`. */
   readonly effectGate?: 'start' | 'effect';
+  /**
+   * `own` (default): a process of its own for each running task. `shared`: several tasks of this type run in one
+   * process, as asynchronous calls of `run`: for short tasks and those that mostly wait. `pure` and `idempotent` only.
+   */
+  readonly host?: 'own' | 'shared';
   /** What the input must look like: a Standard Schema (its output is what `run` gets) or a JSON Schema. */
   readonly input?: StandardSchema<Input> | JsonSchema;
   /** What the result must look like. */

@@ -31,7 +31,7 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
   channel.onFrame((frame) => {
     if (frame.t === 'load') void load(frame.file, frame.kept);
     else if (frame.t === 'run') run(frame.n, frame.job);
-    else current?.heard(frame);
+    else if (frame.t !== 'ping') current?.heard(frame);
   });
 
   async function load(file: string, kept: KeptCode | undefined): Promise<void> {
@@ -107,7 +107,7 @@ class Call implements ContextDoor {
     });
   }
 
-  heard(frame: Exclude<ToHost, { t: 'load' | 'run' }>): void {
+  heard(frame: Exclude<ToHost, { t: 'load' | 'run' | 'ping' }>): void {
     if (frame.n !== this.#n) return;
     if (frame.t === 'stop') this.#running?.abort(frame.reason);
     else if (frame.t === 'more') this.#progress.more();

@@ -12,7 +12,7 @@ import type { StopReason } from './errors.ts';
 export const CHANNEL_FD = { fromAgent: 3, toAgent: 4 } as const;
 /** Tells a started process that it is a host, and which. The host removes it before it loads anything. */
 export const ROLE_VARIABLE = 'INTERLOCK_HOST_ROLE';
-export type HostRole = 'host' | 'probe';
+export type HostRole = 'host' | 'shared' | 'probe';
 /** Says whose host it is, so that a later session finds what an earlier one left behind. */
 export const MARKER_VARIABLE = 'INTERLOCK_HOST_MARKER';
 /** Says which host it is: what it starts inherits it, and is found by it wherever it has gone. */
@@ -70,7 +70,9 @@ export type ToHost =
   | { readonly t: 'stop'; readonly n: number; readonly reason: StopReason }
   | { readonly t: 'gate'; readonly n: number; readonly refused?: string }
   /** The last progress was taken: another may be sent. */
-  | { readonly t: 'more'; readonly n: number };
+  | { readonly t: 'more'; readonly n: number }
+  /** For a shared host: answered as soon as its handlers let it, so that one that holds it up is found. */
+  | { readonly t: 'ping' };
 
 /** Host → agent. */
 export type FromHost =
@@ -99,6 +101,12 @@ export type FromHost =
       readonly outcome: CallOutcome;
       readonly logBytesDropped: number;
     }
+  /** Of a shared host: these calls were taken; their handlers get their inputs right after this is out. */
+  | { readonly t: 'took'; readonly ns: readonly number[] }
+  /** Of a shared host: it answers a `ping`. */
+  | { readonly t: 'pong' }
+  /** Of a shared host: this call ends the process (`process.exit`). */
+  | { readonly t: 'exits'; readonly n: number }
   /** Something broke outside of the call that it belongs to: take another host when this call is over. */
   | { readonly t: 'tainted'; readonly why: string };
 
@@ -127,6 +135,8 @@ export interface Declaration {
   /** False where the module is silent, and `non-idempotent` is the careful default. */
   readonly safetyDeclared: boolean;
   readonly effectGate: 'start' | 'effect';
+  /** Its calls may share a process with each other; absent: each has one of its own. */
+  readonly host?: 'shared';
   readonly timeoutMs?: number;
   /** JSON Schema, where it can be told. */
   readonly inputSchema?: unknown;

@@ -37,6 +37,8 @@ export interface Job {
   readonly traceparent?: string;
   /** File of the handler (carrier `process`); absent for `inline`, which looks it up by type and version. */
   readonly file?: string;
+  /** It may share its host with other jobs of the same file and code; absent: it has one of its own. */
+  readonly sharesHost?: true;
   /** Which code of that file; absent: what lies there when a host loads it. */
   readonly code?: HandlerCode;
 }

@@ -290,6 +290,7 @@ const workerChecks: OptionChecks<TaskWorkerOptions> = {
 const handleChecks: OptionChecks<HandlerDefinition> = {
   effectSafety: judgedElsewhere,
   effectGate: judgedElsewhere,
+  host: judgedElsewhere,
   timeoutMs: judgedElsewhere,
   input: judgedElsewhere,
   output: judgedElsewhere,

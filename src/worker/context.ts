@@ -34,6 +34,8 @@ export interface WorkerPorts {
 export interface ServedHandler extends HandlerInfo {
   /** Where the carrier `process` finds it. */
   readonly file?: string;
+  /** Its attempts may share a process; absent: each has one of its own. */
+  readonly host?: 'shared';
   /** From the handler's start; the smaller of this and the policy's `attemptTimeoutMs` counts. */
   readonly timeoutMs?: number;
   /** Its code at this time; `hash` (SHA-256, hex) goes into the journals of its attempts. */

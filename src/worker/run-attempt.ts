@@ -113,6 +113,7 @@ export class RunAttempt {
         ...(attempt.traceparent === undefined ? {} : { traceparent: attempt.traceparent }),
         ...(handler.file === undefined ? {} : { file: handler.file }),
         ...(handler.code === undefined ? {} : { code: handler.code }),
+        ...(handler.host === 'shared' ? { sharesHost: true } : {}),
       },
       {
         giving: (host) => this.#disk.markBegun(held, host),

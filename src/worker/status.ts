@@ -44,6 +44,8 @@ export interface WorkerStatus {
     readonly schemaVersion: number;
     readonly effectSafety: EffectSafety;
     readonly effectGate: EffectGate;
+    /** Its tasks may share a process; absent: each has one of its own. */
+    readonly host?: 'shared';
   }[];
   readonly versions: Readonly<Record<string, string>>;
   readonly attempts: readonly {
@@ -89,11 +91,12 @@ export function workerStatus(ctx: WorkerContext, run: RunAttempt): WorkerStatus 
       ok,
     },
     drain: drainOf(ctx, run, now),
-    handlers: settings.handlers.map(({ type, schemaVersion, effectSafety, effectGate }) => ({
+    handlers: settings.handlers.map(({ type, schemaVersion, effectSafety, effectGate, host }) => ({
       type,
       schemaVersion,
       effectSafety,
       effectGate,
+      ...(host && { host }),
     })),
     versions: settings.versions,
     attempts: [...run.attempts].map((one) => ({

@@ -11,7 +11,9 @@ export async function checkHandlers(
 ): Promise<Check[]> {
   if (!given && !existsSync(folder)) return [skip('handlers', `no folder ${folder}`)];
   const { handlers, problems } = await discover(folder);
-  const served = handlers.map(handlerKey).join(', ');
+  const served = handlers
+    .map((one) => `${handlerKey(one)}${one.host === 'shared' ? ' (shared host)' : ''}`)
+    .join(', ');
   const summary =
     handlers.length > 0
       ? ok(

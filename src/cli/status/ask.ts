@@ -52,7 +52,14 @@ const statusAnswer = z.looseObject({
     )
     .optional(),
   handlers: z
-    .array(z.object({ type: z.string(), schemaVersion: z.number(), effectSafety }))
+    .array(
+      z.object({
+        type: z.string(),
+        schemaVersion: z.number(),
+        effectSafety,
+        host: z.string().optional(),
+      }),
+    )
     .optional(),
   versions: z.record(z.string(), z.string()).optional(),
   attempts: z

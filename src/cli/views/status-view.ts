@@ -89,7 +89,8 @@ function servesWords({ handlers }: StatusAnswer): string | undefined {
   if (handlers === undefined) return undefined;
   if (handlers.length === 0) return 'no handler';
   const all = handlers.map(
-    ({ type, schemaVersion, effectSafety }) => `${typeKey(type, schemaVersion)} (${effectSafety})`,
+    ({ type, schemaVersion, effectSafety, host }) =>
+      `${typeKey(type, schemaVersion)} (${effectSafety}${host === undefined ? '' : `, ${host} host`})`,
   );
   return plain(all.join(', '));
 }

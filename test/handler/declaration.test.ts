@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { readHandler } from '../../src/handler/declaration.ts';
+
+const run = () => 1;
+
+it('lets pure and idempotent handlers share a host, said beside the function or in a definition', async () => {
+  for (const exports of [
+    { default: run, effectSafety: 'pure', host: 'shared' },
+    { default: { run, effectSafety: 'idempotent', host: 'shared' } },
+  ])
+    expect(await readHandler(exports)).toMatchObject({
+      ok: true,
+      handler: { declaration: { host: 'shared' } },
+    });
+});
+
+it('takes a host of its own as what is so anyway', async () => {
+  const read = await readHandler({ default: { run, host: 'own' } });
+  expect(read.ok && read.handler.declaration).toEqual({
+    effectSafety: 'non-idempotent',
+    safetyDeclared: false,
+    effectGate: 'start',
+  });
+});
+
+it.each([
+  [{ run, effectSafety: 'non-idempotent', host: 'shared' }, 'its effectSafety is non-idempotent:'],
+  [{ run, host: 'shared' }, 'is not declared, which counts as non-idempotent:'],
+])('refuses to share a host where a task must not run twice', async (definition, why) => {
+  expect(await readHandler({ default: definition })).toMatchObject({
+    ok: false,
+    problem: {
+      code: 'HANDLER_SHARED_UNSAFE',
+      message: expect.stringContaining(why),
+      hint: expect.stringContaining("Take out host: 'shared'"),
+    },
+  });
+});
+
+it('names a word that is none', async () => {
+  expect(await readHandler({ default: run, host: 'db.example' })).toMatchObject({
+    problem: { message: expect.stringContaining('host is "db.example"; it must be own or shared') },
+  });
+});
