@@ -1,70 +1,82 @@
 /**
- * `npm run bench [-- --quick] [--json file] [--binary executable]`: what the main job costs, with separate processes over loopback HTTP and
- * durability on. Prints a table; figures of one quiet run, so repeat it and compare medians.
+ * `npm run bench [-- --quick] [--only word] [--json file] [--binary executable] `: what the main job costs, with
+ * separate processes over loopback HTTP and durability on. Prints a table.
  */
 import { writeFileSync } from 'node:fs';
 import { cpus, totalmem, type } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { byProcesses, drain } from './drain.ts';
+import { enqueueBatch, enqueueSingle } from './enqueue.ts';
 import { ofExecutable } from './executable.ts';
-import {
-  afterKill,
-  drain,
-  enqueueBatch,
-  enqueueSingle,
-  fsyncs,
-  idle,
-  latency,
-  type Row,
-  workerStart,
-} from './measures.ts';
+import { afterKill, firstTask, latency } from './latency.ts';
+import { idle, workerStart } from './measures.ts';
 import { Bench } from './processes.ts';
+import { rawFiles, rawGroups, rawHttp, rawIpc } from './raw.ts';
+import { type Measure, print, type Row } from './rows.ts';
 
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
     json: { type: 'string' },
     binary: { type: 'string' },
   },
 });
-const share = values.quick ? 0.1 : 1;
-const n = (count: number) => Math.max(100, Math.round((count * share) / 100) * 100);
+const { quick } = values;
+const n = (count: number) => Math.max(100, Math.round((count * (quick ? 0.1 : 1)) / 100) * 100);
+const times = quick ? 1 : 3;
 
+/** The rows of `npm run bench`, in their order. */
+function ofProject(bench: Bench): Measure[] {
+  return [
+    { name: 'raw http', run: () => rawHttp(n(50_000)) },
+    { name: 'raw groups', run: async () => rawGroups(bench.folder, n(5_000)) },
+    { name: 'raw files', run: async () => rawFiles(bench.folder, n(2_000)) },
+    { name: 'raw ipc', run: () => rawIpc(n(100_000)) },
+    { name: 'start claim', run: () => workerStart(bench, quick ? 3 : 11) },
+    { name: 'start first task', run: () => firstTask(bench, quick ? 3 : 11) },
+    { name: 'kill', run: () => afterKill(bench, quick ? 3 : 7) },
+    { name: 'enqueue single', run: () => enqueueSingle(bench, n(20_000), times) },
+    { name: 'enqueue batch', run: () => enqueueBatch(bench, n(40_000), times) },
+    {
+      name: 'drain 1',
+      run: () => drain(bench, byProcesses(bench, 1), { most: n(20_000), times, aim: '> 1,600' }),
+    },
+    {
+      name: 'drain 16',
+      run: () => drain(bench, byProcesses(bench, 16), { most: n(20_000), times, aim: '> 8,400' }),
+    },
+    { name: 'latency', run: () => latency(bench, quick ? 50 : 500) },
+    { name: 'idle', run: () => idle(bench, quick ? 5 : 30) },
+  ];
+}
+
+const machine = `${type()}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
 const binary = values.binary && resolve(values.binary);
 const bench = new Bench(binary);
-const rows: Row[] = [];
+let kept: unknown;
 try {
   await bench.open();
-  const machine = `${type()}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
   console.log(machine);
   console.log(
     `bench ${process.pid}, control plane ${bench.controlPlane.pid} (SQLite, WAL, PRAGMA synchronous=FULL), each worker and handler host its own process\n`,
   );
-  const all = [
-    () => workerStart(bench, values.quick ? 3 : 11),
-    () => afterKill(bench, values.quick ? 3 : 7),
-    () => enqueueSingle(bench, n(10_000)),
-    () => enqueueBatch(bench, n(20_000)),
-    () => drain(bench, 1, n(2_000)),
-    () => drain(bench, 16, n(10_000)),
-    () => latency(bench, values.quick ? 30 : 300),
-    () => fsyncs(bench, 1, n(1_000)),
-    () => fsyncs(bench, 16, n(1_000)),
-    () => idle(bench, values.quick ? 5 : 30),
-  ];
-  for (const measure of binary ? ofExecutable(bench, values.quick) : all) {
-    for (const row of [await measure()].flat()) {
+  const rows: Row[] = [];
+  const all: Measure[] = binary
+    ? ofExecutable(bench, quick).map((run, i) => ({ name: `executable ${i}`, run }))
+    : ofProject(bench);
+  for (const measure of all.filter(({ name }) => name.includes(values.only ?? ''))) {
+    for (const row of [await measure.run()].flat()) {
       rows.push(row);
-      const value = row.value.toFixed(row.value >= 100 ? 0 : 2);
-      console.log(
-        `${row.what.padEnd(86)} ${value.padStart(9)} ${row.unit.padEnd(8)}${row.aim ? ` aim ${row.aim}` : ''}`,
-      );
+      print(row);
     }
   }
+  kept = rows;
   if (values.json)
     writeFileSync(
       values.json,
-      `${JSON.stringify({ machine, at: new Date().toISOString(), rows }, null, 2)}\n`,
+      `${JSON.stringify({ machine, at: new Date().toISOString(), rows: kept }, null, 2)}\n`,
     );
 } finally {
   await bench.close();
