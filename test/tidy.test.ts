@@ -48,6 +48,7 @@ const SHARED_FILES = ['src/core/defaults.ts', 'src/core/task.ts', 'docs/contract
 /** Files that put a room together with the outside: what they reach beyond its row. */
 const PUT_TOGETHER: Record<string, { rooms: string[]; doors: string[] }> = {
   'src/control-plane/serve.ts': { rooms: ['stores'], doors: ['node:http', 'node:net'] },
+  'src/control-plane/direct.ts': { rooms: [], doors: ['node:http'] },
   'src/control-plane/socket.ts': {
     rooms: [],
     doors: ['node:http', 'node:https', 'node:net', '@hono/node-server'],

@@ -1,3 +1,4 @@
+import { CONTRACT_HEADER, CONTRACT_VERSION } from '../contract/limits.ts';
 import { makeProblem, type ProblemCode } from '../contract/problems.ts';
 
 /** What a route gives back. Texts are finished JSON: large values are never parsed to be sent. */
@@ -8,6 +9,19 @@ export interface Answer {
   readonly type: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
+
+/** The head of an answer, whichever door it leaves by. */
+export function headersOf(from: Answer, requestId: string): Record<string, string> {
+  const headers: Record<string, string> = {
+    'Content-Type': from.type,
+    'Cache-Control': 'no-store',
+    [CONTRACT_HEADER]: VERSION,
+    'Interlock-Request-Id': requestId,
+  };
+  return from.headers === undefined ? headers : Object.assign(headers, from.headers);
+}
+
+const VERSION = String(CONTRACT_VERSION);
 
 export const JSON_TYPE = 'application/json';
 export const PROBLEM_TYPE = 'application/problem+json';

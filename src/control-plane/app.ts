@@ -8,7 +8,7 @@ import { Hub } from './hub.ts';
 import { KeyLoop } from './key-loop.ts';
 import { KeyUse } from './key-use.ts';
 import { KeyWatch } from './key-watch.ts';
-import { mount } from './mount.ts';
+import { type AnswerTo, mount } from './mount.ts';
 import { PingLoop } from './ping-loop.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { operationsRoutes } from './routes/operations.ts';
@@ -41,6 +41,8 @@ export interface AppOptions {
 export interface App {
   /** Answers a request. Never rejects. */
   fetch(request: Request): Promise<Response>;
+  /** Answers a call that was found already, without a `Request`. Never rejects. */
+  readonly answerTo: AnswerTo;
   /** Gives open attempts a whole lease and starts the loops. Twice is fine. */
   start(): Promise<void>;
   /** Ends streams, waits and loops; requests under way are still answered. Twice is fine. The store stays open. */
@@ -73,7 +75,7 @@ export function createApp(options: AppOptions): App {
     keyWatch,
     turns: options.turns ?? new Turns(serverDefaults),
   };
-  const answerTo = mount(services, {
+  const mounted = mount(services, {
     open: serviceRoutes(options.version ?? '0'),
     keyed: {
       ...producerRoutes,
@@ -98,7 +100,8 @@ export function createApp(options: AppOptions): App {
   });
 
   return {
-    fetch: async (request) => answerTo(request),
+    fetch: async (request) => mounted.fetch(request),
+    answerTo: mounted.answerTo,
     async start() {
       await keys.start();
       await sweep.start();

@@ -4,6 +4,7 @@ import { type Asked, beyondLimits, keyState } from '../core/key-rules.ts';
 import { retryAfterSeconds } from '../core/rate-limit.ts';
 import type { KeyRow } from '../ports/store.ts';
 import { isRefusal, type Refusal, refusal } from './answer.ts';
+import type { CallRequest } from './call-request.ts';
 import { sha256 } from './lease-token.ts';
 import type { Services } from './services.ts';
 import { instantText } from './task-view.ts';
@@ -14,7 +15,7 @@ import { instantText } from './task-view.ts';
  */
 export async function authorise(
   services: Services,
-  request: Request,
+  request: CallRequest,
   operation: Operation,
 ): Promise<KeyRow | Refusal> {
   const key = await authenticate(services, request);
@@ -87,9 +88,9 @@ const NAMED_MAX = 5;
  */
 async function authenticate(
   { store, keyUse }: Services,
-  request: Request,
+  request: CallRequest,
 ): Promise<KeyRow | Refusal> {
-  const header = request.headers.get('authorization');
+  const header = request.header('authorization');
   if (header === null)
     return unauthenticated('There is no Authorization header; send "Authorization: Bearer il_…".');
   const [, key] = /^Bearer +(\S{1,512})$/i.exec(header.trim()) ?? [];

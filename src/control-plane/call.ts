@@ -2,6 +2,7 @@ import type { Operation, OperationId } from '../contract/operations.ts';
 import type { KeyRow } from '../ports/store.ts';
 import type { Answer, Refusal } from './answer.ts';
 import type { Body } from './body.ts';
+import type { CallRequest } from './call-request.ts';
 import type { Services } from './services.ts';
 import type { Turn } from './turns.ts';
 
@@ -9,7 +10,7 @@ import type { Turn } from './turns.ts';
 export interface Call {
   readonly services: Services;
   readonly operation: Operation;
-  readonly request: Request;
+  readonly request: CallRequest;
   readonly requestId: string;
   readonly params: Readonly<Record<string, string>>;
   /** As the operation's query schema gives it. */

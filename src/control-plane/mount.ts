@@ -1,7 +1,14 @@
 import { Hono } from 'hono';
 import { BASE_PATH, CONTRACT_HEADER, CONTRACT_VERSION } from '../contract/limits.ts';
 import { type Operation, operations } from '../contract/operations.ts';
-import { type Answer, isRefusal, problemAnswer, type Refusal, refusal } from './answer.ts';
+import {
+  type Answer,
+  headersOf,
+  isRefusal,
+  problemAnswer,
+  type Refusal,
+  refusal,
+} from './answer.ts';
 import { authorise, stillUsable } from './auth.ts';
 import { type Body, readJson } from './body.ts';
 import type {
@@ -12,6 +19,7 @@ import type {
   OpenRoute,
   Route,
 } from './call.ts';
+import { type CallRequest, ofFetch } from './call-request.ts';
 import { failure } from './failure.ts';
 import { failuresPage } from './failures-page.ts';
 import type { Services } from './services.ts';
@@ -23,32 +31,49 @@ export interface Routes {
   readonly keyed: Record<KeyedOperationId, Route>;
 }
 
+/** Answers a call. Never rejects. */
+export type AnswerTo = (
+  operation: KnownOperation,
+  request: CallRequest,
+  params: Readonly<Record<string, string>>,
+) => Promise<{ readonly answer: Answer; readonly requestId: string }>;
+
+type KnownOperation = Operation & { readonly id: OpenOperationId | KeyedOperationId };
+
+export interface Mounted {
+  readonly answerTo: AnswerTo;
+  /** Finds the call, and tells what is none. */
+  fetch(request: Request): Response | Promise<Response>;
+}
+
 /** Mounts every operation of the contract's table, and answers everything in the contract's shapes. */
-export function mount(
-  services: Services,
-  routes: Routes,
-): (request: Request) => Response | Promise<Response> {
+export function mount(services: Services, routes: Routes): Mounted {
   const app = new Hono({ strict: false });
   const nextId = requestIds(services);
+
+  const answerTo: AnswerTo = async (operation, request, params) => {
+    const requestId = nextId();
+    try {
+      const done = await run(services, routes, operation, request, params, requestId);
+      return { answer: isRefusal(done) ? problemAnswer(done, requestId) : done, requestId };
+    } catch (error) {
+      const what = `${operation.method} ${operation.path}`;
+      const refused = failure(services, requestId, what, error);
+      return { answer: problemAnswer(refused, requestId), requestId };
+    }
+  };
 
   for (const operation of operations) {
     // Without a slash at the end, which would match nothing; with `strict: false` both forms are served.
     const path = BASE_PATH + operation.path.replace(/\{(\w+)\}/g, ':$1').replace(/\/$/, '');
     app.on(operation.method, path, async ({ req }) => {
-      const requestId = nextId();
       // `/tasks/batch` is an address of its own and no task of that name.
-      if (operation.path.includes('{') && LITERAL.has(req.path.replace(/\/$/, '')))
+      if (operation.path.includes('{') && LITERAL.has(req.path.replace(/\/$/, ''))) {
+        const requestId = nextId();
         return respond(problemAnswer(noRoute(req.method, req.path), requestId), requestId);
-      try {
-        const done = await run(services, routes, operation, req.raw, req.param(), requestId);
-        return respond(isRefusal(done) ? problemAnswer(done, requestId) : done, requestId);
-      } catch (error) {
-        const what = `${operation.method} ${operation.path}`;
-        return respond(
-          problemAnswer(failure(services, requestId, what, error), requestId),
-          requestId,
-        );
       }
+      const { answer, requestId } = await answerTo(operation, ofFetch(req.raw), req.param());
+      return respond(answer, requestId);
     });
   }
 
@@ -62,18 +87,18 @@ export function mount(
     const requestId = nextId();
     return respond(problemAnswer(noRoute(req.method, req.path), requestId), requestId);
   });
-  return (request) => app.fetch(request);
+  return { answerTo, fetch: (request) => app.fetch(request) };
 }
 
 async function run(
   services: Services,
   routes: Routes,
-  operation: Operation & { readonly id: OpenOperationId | KeyedOperationId },
-  request: Request,
+  operation: KnownOperation,
+  request: CallRequest,
   params: Readonly<Record<string, string>>,
   requestId: string,
 ): Promise<Answer | Refusal> {
-  const spoken = request.headers.get(CONTRACT_HEADER)?.trim() ?? String(CONTRACT_VERSION);
+  const spoken = request.header(CONTRACT_NAME)?.trim() ?? String(CONTRACT_VERSION);
   if (spoken !== String(CONTRACT_VERSION)) {
     return refusal(
       'CONTRACT_UNSUPPORTED',
@@ -119,6 +144,8 @@ function laneOf({ id, method, uncounted, answers }: Operation): Lane {
   return method === 'GET' && answers[200] !== 'sse' && id !== 'doctor' ? 'reads' : 'calls';
 }
 
+const CONTRACT_NAME = CONTRACT_HEADER.toLowerCase();
+
 const NO_BODY: Body = { text: '', bytes: 0, value: {} };
 
 /** A name that is there more than once holds an array. */
@@ -142,13 +169,7 @@ function queryOf(url: string): Record<string, string | string[]> {
 function respond(from: Answer, requestId: string): Response {
   return new Response(from.body, {
     status: from.status,
-    headers: {
-      'Content-Type': from.type,
-      'Cache-Control': 'no-store',
-      [CONTRACT_HEADER]: String(CONTRACT_VERSION),
-      'Interlock-Request-Id': requestId,
-      ...from.headers,
-    },
+    headers: headersOf(from, requestId),
   });
 }
 

@@ -95,7 +95,7 @@ export async function serveControlPlane(options: ServeOptions): Promise<ServedCo
     },
   });
   const { clock, log } = options;
-  const opened = makeServer({ fetch: app.fetch, limits: socket, clock, log, certificate, turns });
+  const opened = makeServer({ ...app, limits: socket, clock, log, certificate, turns });
   const { server } = opened;
   const renewing =
     options.tls && certificate && 'setSecureContext' in server

@@ -14,6 +14,8 @@ import { makeProblem } from '../contract/problems.ts';
 import type { serverDefaults } from '../core/defaults.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import { answerDirectly } from './direct.ts';
+import type { AnswerTo } from './mount.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { SlowReaders } from './slow-readers.ts';
 import { type Certificate, TLS_OPTIONS } from './tls-files.ts';
@@ -24,6 +26,8 @@ export type SocketLimits = { readonly [K in keyof typeof serverDefaults]: number
 
 export interface SocketOptions {
   readonly fetch: (request: Request) => Promise<Response>;
+  /** With it plain calls take the short way. */
+  readonly answerTo?: AnswerTo | undefined;
   readonly limits: SocketLimits;
   readonly clock: Clock;
   readonly log: Log;
@@ -42,7 +46,7 @@ export interface Opened {
 
 /** The server, not listening yet. */
 export function makeServer(options: SocketOptions): Opened {
-  const { fetch, limits, clock, log, certificate, turns } = options;
+  const { fetch, answerTo, limits, clock, log, certificate, turns } = options;
   const settings: ServerOptions = {
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
@@ -62,7 +66,7 @@ export function makeServer(options: SocketOptions): Opened {
         `A reader that had not taken its answer after ${afterMs / 1_000} s was cut.`,
       ),
   });
-  const answerTo = getRequestListener(
+  const byFetch = getRequestListener(
     async (request, { incoming, outgoing }) => {
       const response = await fetch(request);
       readers.began(outgoing, incoming.url ?? '');
@@ -78,9 +82,13 @@ export function makeServer(options: SocketOptions): Opened {
     inAll: limits.pipelinedInAll,
     headMs: limits.headersMs,
     begin: async (incoming, outgoing) => {
-      await answerTo(incoming, outgoing);
-      if (turns === undefined || outgoing.destroyed || outgoing.writableLength === 0) return;
-      outgoing.once('close', turns.untaken(outgoing.writableLength));
+      // The head is read before its body: what came with it is there when the parser is done.
+      await undefined;
+      const direct = answerTo && answerDirectly(answerTo, incoming, outgoing);
+      await (direct ?? byFetch(incoming, outgoing));
+      if (outgoing.destroyed || outgoing.writableLength === 0) return;
+      if (direct !== undefined) readers.began(outgoing, incoming.url ?? '');
+      if (turns !== undefined) outgoing.once('close', turns.untaken(outgoing.writableLength));
     },
   });
   const listener = (incoming: IncomingMessage, outgoing: ServerResponse) =>

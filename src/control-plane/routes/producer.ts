@@ -33,7 +33,7 @@ import { GONE } from '../turns.ts';
 export const producerRoutes = {
   async submit(call: KeyedCall) {
     const { services, key, body, request } = call;
-    const header = request.headers.get('idempotency-key');
+    const header = request.header('idempotency-key');
     const raw = withHeaderKey(body.value, header);
     if (isRefusal(raw)) return raw;
     const large = body.bytes > services.limits.inlineBytes;
