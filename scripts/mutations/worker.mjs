@@ -37,8 +37,8 @@ export const worker = [
   {
     name: 'what a claim brings during a drain is begun',
     file: 'src/worker/claimed.ts',
-    find: 'if (this.#ctx.draining || room-- <= 0) {',
-    replace: 'if (room-- <= 0) {',
+    find: 'if (this.#ctx.draining || left-- <= 0) {',
+    replace: 'if (left-- <= 0) {',
     worlds: ['drain'],
     faults: 'sigterm=2',
     tests: ['test/worker/drain'],
@@ -108,8 +108,8 @@ export const worker = [
   {
     name: 'a slot is free before its report is on disk',
     file: 'src/core/slots.ts',
-    find: 'if (attempt.slot) held++;',
-    replace: "if (attempt.slot && attempt.phase !== 'ending') held++;",
+    find: 'return max - working - Math.max(0, ending - spare);',
+    replace: 'void [ending, spare];\n  return max - working;',
     unseen: 'handlers are gone by then: what it protects is memory while a disk is slow',
     tests: ['test/core/slots'],
   },

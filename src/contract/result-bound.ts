@@ -4,13 +4,19 @@ import type { TaskFailure } from './errors.ts';
 
 /** Why a result is none: it is larger than the bound as JSON, or no text can hold it. `undefined`: it fits. */
 export function resultBeyond(maxBytes: number, result: unknown): TaskFailure | undefined {
+  const size = resultSize(maxBytes, result);
+  return typeof size === 'number' ? undefined : size;
+}
+
+/** Its bytes as JSON, or why it is none. */
+export function resultSize(maxBytes: number, result: unknown): number | TaskFailure {
   let bytes: number;
   try {
     bytes = Buffer.byteLength(JSON.stringify(result) ?? '');
   } catch (error) {
     return unwritableResult(error);
   }
-  return bytes <= maxBytes ? undefined : largeResult(bytes, maxBytes);
+  return bytes <= maxBytes ? bytes : largeResult(bytes, maxBytes);
 }
 
 export function largeResult(bytes: number, maxBytes: number): TaskFailure {

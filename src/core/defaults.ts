@@ -194,6 +194,13 @@ export const workerDefaults = {
   /** … and later only after this share more of its running time: a month of progress is some 600 lines. */
   progressMarkShare: 0.02,
   logLinesWaiting: 2_000,
+  /**
+   * Handlers need not wait for the fsync of earlier reports while at most so many are being written: what a disk of 1 ms
+   * gathers for one fsync at thousands a second …
+   */
+  endingMost: 64,
+  /** … and while their results have at most so many bytes in all: beyond it they would be the memory's flood. */
+  endingBytesMost: 1_048_576,
   /** A report waits at most so long for what its handler said before and is still on its way. */
   wordsWaitMs: 2 * SECOND,
   /** After a drain: how long the spool may still be emptied before the exit. */
@@ -208,6 +215,29 @@ export const workerDefaults = {
   gateRetryMaxMs: 5 * SECOND,
   requestTimeoutMs: 10 * SECOND,
   connectTimeoutMs: 5 * SECOND,
+} as const;
+
+/** Claims beyond the free slots (`claim-ahead.ts`). */
+export const aheadDefaults = {
+  /** A handler is short whose last runs took no longer than that, each … */
+  shortMs: 50,
+  /** … of so many: enough to see the seldom slow one of a mixed lot, few enough to know soon. */
+  runs: 16,
+  /** As much as the slots do in this time: a claim there and back, its record, and what else a commit takes. */
+  workMs: 20,
+  /** And at most so many, so that a crash or a handler that hangs gives back a handful. */
+  most: 64,
+  /** Shorter runs are as good as this: it is below what can be measured. */
+  leastRunMs: 0.1,
+  /** While other types are served too, short ones come before them at most so long. */
+  othersMs: 100,
+  /** What waits longer is given back: a handler has become slow, and another worker may be idle. */
+  waitMs: SECOND,
+  /**
+   * Nothing is claimed ahead for so long after that. So one worker gives a task back at most twice a minute, and 20 times
+   * (`undeliveredMax`) takes ten minutes of bad luck in a row.
+   */
+  pauseMs: 30 * SECOND,
 } as const;
 
 /** HTTP, under the worker and the clients. Time limits of calls: `workerDefaults`. */

@@ -23,12 +23,13 @@ import {
 import { four } from '../core/attempt-report.ts';
 import { jittered } from '../core/backoff.ts';
 import { workerDefaults } from '../core/defaults.ts';
-import { countSlots, type SlotCount } from '../core/slots.ts';
+import type { SlotCount } from '../core/slots.ts';
 import type { Here } from '../core/type-pauses.ts';
 import type { Answer } from '../ports/transport.ts';
 import type { RecoveredRunning, SpooledReport } from '../spool/index.ts';
 import type { ServedHandler, WorkerContext } from './context.ts';
 import { type Held, label, type Named, stuckHandler } from './held.ts';
+import { SlotBook } from './slot-book.ts';
 
 /**
  * The attempts of this process: feeds their machines, hands the effects to `run-attempt`, gives slots in the order of
@@ -37,12 +38,12 @@ import { type Held, label, type Named, stuckHandler } from './held.ts';
 export class Attempts {
   readonly #ctx: WorkerContext;
   readonly #held = new Map<string, Held>();
-  /** Those that hold a slot or wait for one, oldest first: few, also where a long outage left many reports. */
-  readonly #slotted = new Set<Held>();
+  readonly #book = new SlotBook();
   /** Ids of every attempt that this process has had. Bounded: the oldest go, by then their fences are long stale. */
   readonly #had = new Set<string>();
   readonly #carryOut: (held: Held, effects: readonly AttemptEffect[]) => void;
-  #slots: SlotCount | undefined;
+  #granting = false;
+  #full = false;
   #fraction: number;
 
   constructor(
@@ -108,7 +109,7 @@ export class Attempts {
   giveBack(held: Held, reason: string): boolean {
     if (held.state.phase !== 'claimed' || held.state.slot) return false;
     held.state = reportedAttempt(held.attempt, { op: 'release', ...four(held.attempt), reason });
-    this.#count(held);
+    this.#book.note(held);
     return true;
   }
 
@@ -138,7 +139,7 @@ export class Attempts {
   /** It has gone: the machine is at `ending`. */
   unstick(held: Held, report: ReportOf<'lost'>): void {
     held.state = unstuckAttempt(held.state, report);
-    this.#count(held);
+    this.#book.note(held);
     // Its slot may be claimed for: no event of the machine says so.
     this.#ctx.askForWork();
     this.#ctx.wake.presence.wake();
@@ -170,7 +171,7 @@ export class Attempts {
   #add(held: Held): Held {
     this.remember(held.attempt.attemptId);
     this.#held.set(held.attempt.attemptId, held);
-    this.#count(held);
+    this.#book.note(held);
     return held;
   }
 
@@ -188,7 +189,6 @@ export class Attempts {
 
   /** There are other slots than before. */
   recount(): void {
-    this.#slots = undefined;
     this.grantSlots();
   }
 
@@ -199,16 +199,27 @@ export class Attempts {
   }
 
   get slots(): SlotCount {
-    this.#slots ??= countSlots(
-      this.#ctx.settings.maxConcurrent,
-      Array.from(this.#slotted, (held) => held.state),
-    );
-    return this.#slots;
+    return this.#book.count(this.#ctx.settings.maxConcurrent);
+  }
+
+  /** Whether all slots are held, also those whose reports are being written. */
+  get full(): boolean {
+    return this.slots.held >= this.#ctx.settings.maxConcurrent;
+  }
+
+  /** Those that hold a slot or wait for one, oldest first. */
+  get slotted(): Iterable<Held> {
+    return this.#book;
+  }
+
+  /** Those that wait for a slot, oldest first. */
+  get waiting(): Iterable<Held> {
+    return this.#book.waiting;
   }
 
   /** Those that are to run here, or do. */
   *here(): Generator<Here> {
-    for (const { attempt, claimedAt, state } of this.#slotted)
+    for (const { attempt, claimedAt, state } of this.#book)
       if (state.phase === 'claimed' || state.phase === 'running')
         yield {
           type: typeKey(attempt.type, attempt.schemaVersion),
@@ -219,17 +230,10 @@ export class Attempts {
 
   /** Handlers that were killed and do not go; at most so many are told. */
   get stuck(): StuckHandler[] {
-    return [...this.#slotted]
+    return [...this.#book]
       .filter(({ state }) => state.stuck)
       .slice(0, bounds.stuck)
       .map(stuckHandler);
-  }
-
-  #count(held: Held): void {
-    const { slot, phase } = held.state;
-    if (slot || phase === 'claimed') this.#slotted.add(held);
-    else if (!this.#slotted.delete(held)) return;
-    this.#slots = undefined;
   }
 
   feed(held: Held, event: AttemptEvent): void {
@@ -240,7 +244,7 @@ export class Attempts {
     const [state, effects] = taken;
     const { claimable } = this.slots;
     held.state = state;
-    this.#count(held);
+    this.#book.note(held);
     // The handler has gone: the next work may be fetched while the report is being written.
     if (this.slots.claimable > claimable) this.#ctx.askForWork();
     if (isOver(state)) this.#over(held);
@@ -267,11 +271,28 @@ export class Attempts {
 
   /** Gives free slots to those that wait, oldest first. */
   grantSlots(): void {
-    for (const held of [...this.#slotted]) {
-      if (this.slots.held >= this.#ctx.settings.maxConcurrent) return;
-      if (held.recorded && held.state.phase === 'claimed' && !held.state.slot)
-        this.feed(held, { kind: 'slot-granted' });
+    for (const held of this.#book.waiting) {
+      if (this.#startable() <= 0) return;
+      if (!held.recorded) continue;
+      held.slotAt = this.#ctx.ports.clock.now();
+      this.feed(held, { kind: 'slot-granted' });
+      // Fewer wait: more may be claimed ahead.
+      if (this.#ctx.workWanted) this.#ctx.wake.claim.wake();
     }
+  }
+
+  #startable(): number {
+    return this.#book.startable(this.#ctx.settings.maxConcurrent, this.#ctx.heldBack);
+  }
+
+  /** After this step, so that the machine of one attempt never runs inside that of another. Once for all of a moment. */
+  #grantSoon(): void {
+    if (this.#granting || this.slots.waiting === 0 || this.#startable() <= 0) return;
+    this.#granting = true;
+    queueMicrotask(() => {
+      this.#granting = false;
+      this.grantSlots();
+    });
   }
 
   /** An accepted report but a terminal one: the lease is longer, and a cancel may be asked for. */
@@ -295,11 +316,11 @@ export class Attempts {
 
   #moved(before: AttemptState, state: AttemptState): void {
     const { wake } = this.#ctx;
-    if (before.slot && !state.slot) {
-      // After this step, so that the machine of one attempt never runs inside that of another.
-      queueMicrotask(() => this.grantSlots());
-    }
-    wake.presence.wake();
+    if (before.slot) this.#grantSoon();
+    const { full } = this;
+    // What else presence tells of attempts wakes it where it happens.
+    if (full !== this.#full || before.stuck !== state.stuck) wake.presence.wake();
+    this.#full = full;
     wake.settled.wake();
   }
 

@@ -1,13 +1,15 @@
 /**
  * Asks for work. Woken by a hint, a freed slot, a full answer, the end of a trouble, or its poll timer. Sends one claim
- * at a time for the slots that are free; an unanswered one is repeated with the same request id, so that the same
+ * at a time for the slots that are free, and for a few milliseconds of work ahead where handlers are short; an unanswered one is repeated with the same request id, so that the same
  * attempts come back. Ends when a drain begins: what an answer still brings is given back, never dropped.
  */
 import type { ClaimAnswer, ClaimRequest, Want } from '../contract/index.ts';
 import { bounds } from '../contract/limits.ts';
+import { type Ahead, nothingAhead } from '../core/claim-ahead.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { afterClaim, firstPoll, pollDelayMs, slowest } from '../core/polling.ts';
 import type { Answer } from '../ports/transport.ts';
+import { ClaimedAhead } from './ahead.ts';
 import type { Attempts } from './attempts.ts';
 import { Claimed } from './claimed.ts';
 import type { WorkerContext } from './context.ts';
@@ -18,6 +20,9 @@ export class ClaimLoop {
   readonly #ctx: WorkerContext;
   readonly #attempts: Attempts;
   readonly #claimed: Claimed;
+  readonly #ahead: ClaimedAhead;
+  /** As things stand; made anew after each wait. */
+  #plan: Ahead = nothingAhead;
   readonly #abort = new AbortController();
   /** A claim without an answer: asked again as it was. */
   #unanswered: ClaimRequest | undefined;
@@ -38,7 +43,8 @@ export class ClaimLoop {
   constructor(ctx: WorkerContext, attempts: Attempts, reports: ReportLoop) {
     this.#ctx = ctx;
     this.#attempts = attempts;
-    this.#claimed = new Claimed(ctx, attempts, reports);
+    this.#ahead = new ClaimedAhead(ctx, attempts, reports);
+    this.#claimed = new Claimed(ctx, attempts, reports, this.#ahead);
   }
 
   start(): void {
@@ -58,6 +64,7 @@ export class ClaimLoop {
 
   async #run(): Promise<void> {
     while (!this.#over()) {
+      this.#plan = this.#ahead.plan();
       this.#ctx.contact.claimsDue(this.#everyMs(), this.#failures > 0);
       const left = this.#dueAt() - this.#ctx.ports.clock.now();
       if (left > 0) {
@@ -66,6 +73,7 @@ export class ClaimLoop {
       }
       await this.#claim();
     }
+    this.#ahead.stop();
   }
 
   /** Longest wait between two claims as things stand; `undefined`: none is due. */
@@ -84,7 +92,7 @@ export class ClaimLoop {
   #dueAt(): number {
     const { heldBack, hintsWork, pauses, ports, settings, workWanted } = this.#ctx;
     if (heldBack || settings.handlers.length === 0) return Number.POSITIVE_INFINITY;
-    if (this.#attempts.slots.claimable === 0) return Number.POSITIVE_INFINITY;
+    if (this.#most === 0) return Number.POSITIVE_INFINITY;
     const soonest = Math.max(this.#retryAt, this.#fruitlessAt + workerDefaults.claimGapMs);
     // An unanswered claim may have brought something that nobody renews: as soon as it may be asked again.
     if (this.#unanswered) return soonest;
@@ -99,6 +107,8 @@ export class ClaimLoop {
   async #claim(): Promise<void> {
     const { clock, random, transport } = this.#ctx.ports;
     const request = this.#unanswered ?? this.#request();
+    // Also of a repeated one: nothing else was claimed since it was made up.
+    const asked = request.max;
     const sentAt = clock.now();
     this.#ctx.contact.claimingSince = sentAt;
     // From here on a wake means: after this answer, once more.
@@ -106,23 +116,26 @@ export class ClaimLoop {
     const answer = await transport.claim(request, this.#abort.signal);
     this.#fraction = random.fraction();
     this.#ctx.contact.ended();
-    if (answer.kind === 'ok') await this.#answered(request, answer, sentAt);
+    if (answer.kind === 'ok') await this.#answered(answer, sentAt, asked);
     else await this.#notAnswered(request, answer);
     this.#ctx.contact.claimingSince = undefined;
   }
 
   /** What may be claimed now: nothing of a type that is paused. */
   #want(): Want[] {
-    return this.#ctx.pauses.want(this.#most, this.#attempts.here());
+    const { settings, pauses } = this.#ctx;
+    const handlers = this.#plan.shortOnly ? this.#ahead.short() : settings.handlers;
+    return pauses.want(this.#most, this.#attempts.here(), handlers);
   }
 
   get #most(): number {
-    return Math.min(this.#attempts.slots.claimable, bounds.claimMax);
+    return Math.min(this.#attempts.slots.claimable + this.#plan.extra, bounds.claimMax);
   }
 
   #request(): ClaimRequest {
     const { settings, pauses, ports } = this.#ctx;
     this.#madeAt = ports.clock.now();
+    if (!this.#plan.shortOnly) this.#ahead.allAsked();
     return {
       workerId: settings.workerId,
       sessionId: settings.sessionId,
@@ -137,9 +150,9 @@ export class ClaimLoop {
   }
 
   async #answered(
-    request: ClaimRequest,
     answer: Extract<Answer<ClaimAnswer>, { kind: 'ok' }>,
     sentAt: number,
+    asked: number,
   ): Promise<void> {
     const { clock } = this.#ctx.ports;
     this.#unanswered = undefined;
@@ -149,12 +162,12 @@ export class ClaimLoop {
     this.#ctx.contact.claimOk();
     this.#ctx.keyAccepted();
     if (answer.value.drain) this.#ctx.onDrainWish();
-    const taken = await this.#claimed.take(answer.value.attempts, answer.sentAt);
+    const taken = await this.#claimed.take(answer.value.attempts, answer.sentAt, asked);
     this.#ctx.meter.claim(taken.granted > 0 ? 'granted' : 'empty');
     this.#retryAt = taken.notBefore;
     // One look after work was found holds nothing back: else the task that is submitted next would wait for it.
     if (taken.granted === 0 && this.#polling.idle > 0) this.#fruitlessAt = sentAt;
-    const next = afterClaim(this.#polling, { granted: taken.granted, asked: request.max });
+    const next = afterClaim(this.#polling, { granted: taken.granted, asked });
     this.#polling = next.polling;
     if (next.atOnce) this.#ctx.askForWork();
   }

@@ -5,6 +5,7 @@ import { four } from '../core/attempt-report.ts';
 import { backoffMs } from '../core/backoff.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { RunningRecord } from '../spool/index.ts';
+import type { ClaimedAhead } from './ahead.ts';
 import type { Attempts } from './attempts.ts';
 import type { ServedHandler, WorkerContext } from './context.ts';
 import { type Held, label, type Named } from './held.ts';
@@ -25,28 +26,38 @@ export class Claimed {
   readonly #ctx: WorkerContext;
   readonly #attempts: Attempts;
   readonly #reports: ReportLoop;
+  readonly #ahead: ClaimedAhead;
   /** Records in a row that the disk refused. */
   #notRecorded = 0;
 
-  constructor(ctx: WorkerContext, attempts: Attempts, reports: ReportLoop) {
+  constructor(ctx: WorkerContext, attempts: Attempts, reports: ReportLoop, ahead: ClaimedAhead) {
     this.#ctx = ctx;
     this.#attempts = attempts;
     this.#reports = reports;
+    this.#ahead = ahead;
   }
 
-  /** @param sentAt when the claim was sent: leases count from there. */
-  async take(items: readonly unknown[], sentAt: number): Promise<Taken> {
+  /**
+   * @param sentAt when the claim was sent: leases count from there.
+   * @param room how many there is room for, those ahead of a slot included.
+   */
+  async take(items: readonly unknown[], sentAt: number, room: number): Promise<Taken> {
     const fresh: Held[] = [];
     let granted = 0;
-    let room = this.#attempts.slots.claimable;
+    let left = room;
+    let free = this.#attempts.slots.claimable;
     for (const item of items) {
       const read = this.#read(item, sentAt);
       if (read === undefined) continue;
       granted++;
-      if (this.#ctx.draining || room-- <= 0) {
+      if (this.#ctx.draining || left-- <= 0) {
         const reason = this.#ctx.draining ? 'drain' : 'no-slot';
         this.#giveBack(read.attempt, reason, { leaseMs: read.attempt.leaseMs, sentAt });
-      } else fresh.push(this.#attempts.add(read.attempt, read.handler, sentAt));
+      } else {
+        const held = this.#attempts.add(read.attempt, read.handler, sentAt);
+        if (free-- <= 0) this.#ahead.came(held);
+        fresh.push(held);
+      }
     }
     if (granted > 0) this.#ctx.wake.renew.wake();
     for (const held of fresh)

@@ -116,6 +116,8 @@ export class WorkerContext {
   onSuperseded: (why: string) => void = () => {};
   onOtherContract: (theirs: readonly number[]) => void = () => {};
   onDrainWish: () => void = () => {};
+  /** By `typeKey`, or `everyType`. */
+  onTypePaused: (type: string) => void = () => {};
   onSpoolLost: (why: string) => void = () => {};
 
   constructor(ports: WorkerPorts, settings: WorkerSettings) {
@@ -144,7 +146,9 @@ export class WorkerContext {
 
   /** Other handlers from now on. What is claimed already goes on with what it was claimed for. */
   serve(next: Served): void {
-    this.pauses.lift(this.served.changedIn(next));
+    const changed = this.served.changedIn(next);
+    this.pauses.lift(changed);
+    for (const type of changed) this.durations.forgetTurns(type);
     this.served = next;
     this.settings = { ...this.settings, handlers: next.handlers };
     this.askForWork();

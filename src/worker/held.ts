@@ -39,6 +39,12 @@ export interface Held {
   renewEarlyAt: number;
   /** The lease has run out, and the machine was told so (or never knew it); reset by a renewal. */
   leaseToldOut: boolean;
+  /** When it got its slot, by the clock. */
+  slotAt?: number;
+  /** It was claimed beyond the free slots: when it came, by the clock. */
+  aheadSince?: number;
+  /** Of what its handler returned, as JSON. */
+  resultBytes?: number;
   /** When its handler got its input, by the clock. */
   begunAt?: number;
   job?: RunningJob;

@@ -155,7 +155,7 @@ export class PresenceLoop {
 
   #state(): WorkerState {
     if (this.#ctx.draining) return 'draining';
-    return this.#attempts.slots.held >= this.#ctx.settings.maxConcurrent ? 'full' : 'ready';
+    return this.#attempts.full ? 'full' : 'ready';
   }
 
   #request(state: WorkerState): PresenceRequest {

@@ -1,5 +1,5 @@
 import { typeKey } from '../contract/names.ts';
-import { resultBeyond } from '../contract/result-bound.ts';
+import { resultSize } from '../contract/result-bound.ts';
 import type { AttemptEffect } from '../core/attempt.ts';
 import { hostDefaults, workerDefaults } from '../core/defaults.ts';
 import type { JobEnd, RunningJob, StopReason } from '../ports/carrier.ts';
@@ -135,7 +135,7 @@ export class RunAttempt {
     timeIt();
     if (limit !== undefined) this.#time(job, limit + workerDefaults.beginMs, outOfTime);
     void job.ended.then((ended) => {
-      const end = withinBound(ended);
+      const end = withinBound(held, ended);
       void words.end();
       this.#note(held, 'endedAt');
       this.#took(held);
@@ -145,10 +145,12 @@ export class RunAttempt {
     });
   }
 
-  #took({ attempt, begunAt }: Held): void {
+  #took({ attempt, begunAt, slotAt }: Held): void {
     if (begunAt === undefined) return;
-    const tookMs = this.#ctx.ports.clock.now() - begunAt;
+    const now = this.#ctx.ports.clock.now();
+    const tookMs = now - begunAt;
     const type = typeKey(attempt.type, attempt.schemaVersion);
+    this.#ctx.durations.turned(type, now - (slotAt ?? begunAt));
     this.#ctx.meter.handler(type, tookMs);
     this.#ctx.durations.ended(type, tookMs);
   }
@@ -201,10 +203,12 @@ export class RunAttempt {
 }
 
 /** Whatever carrier ran it: what could not be kept beside other reports is not spooled. */
-function withinBound(end: JobEnd): JobEnd {
+function withinBound(held: Held, end: JobEnd): JobEnd {
   if (end.how !== 'returned') return end;
-  const error = resultBeyond(hostDefaults.resultBytes, end.result);
-  return error ? { how: 'threw', error } : end;
+  const size = resultSize(hostDefaults.resultBytes, end.result);
+  if (typeof size !== 'number') return { how: 'threw', error: size };
+  held.resultBytes = size;
+  return end;
 }
 
 function shorter(a: number | undefined, b: number | null): number | undefined {

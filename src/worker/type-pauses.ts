@@ -22,7 +22,7 @@ import {
   type Trouble,
 } from '../core/type-pauses.ts';
 import type { JobEnd } from '../ports/carrier.ts';
-import type { WorkerContext } from './context.ts';
+import type { ServedHandler, WorkerContext } from './context.ts';
 
 interface Typed {
   readonly type: string;
@@ -77,9 +77,12 @@ export class TypePauses {
   }
 
   /** What a claim may ask for. @param here the attempts that are here and not over. */
-  want(claimable: number, here: Iterable<Here>): Want[] {
-    const { settings } = this.#ctx;
-    const all = wanted(claimable, settings.handlers);
+  want(
+    claimable: number,
+    here: Iterable<Here>,
+    handlers: readonly ServedHandler[] = this.#ctx.settings.handlers,
+  ): Want[] {
+    const all = wanted(claimable, handlers);
     if (this.#pauses.size === 0) return all;
     const now = this.#ctx.ports.clock.now();
     const present = [...here];
@@ -88,6 +91,11 @@ export class TypePauses {
       const slots = slotsFor(this.#pauses, key, claimable, present, now);
       return slots === 0 ? [] : [{ ...want, slots }];
     });
+  }
+
+  /** Whether there is any. */
+  get some(): boolean {
+    return this.#pauses.size > 0;
   }
 
   /** One at a time while it is not known whether anything can be started. */
@@ -153,6 +161,7 @@ export class TypePauses {
     const now = clock.now();
     const { pauses, made } = pausedBy(this.#pauses, trouble, now, random.fraction());
     this.#pauses = pauses;
+    for (const one of made) this.#ctx.onTypePaused(one);
     // A host's trouble pauses the type too; that is one thing to tell.
     const [name] = made;
     const pause = name === undefined ? undefined : pauses.get(name);

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { countSlots, wanted } from '../../src/core/slots.ts';
+import type { AttemptState } from '../../src/core/attempt.ts';
+import { workerDefaults } from '../../src/core/defaults.ts';
+import { slotCount, slotUse, startable, wanted } from '../../src/core/slots.ts';
 import { claimed, type EventName, having } from './attempt-words.ts';
 
 const pure = (...path: EventName[]) => having(claimed('pure'), ...path);
@@ -9,6 +11,17 @@ const running = pure('slot granted', 'begun');
 const ending = pure('slot granted', 'begun', 'returned');
 const spooled = pure('slot granted', 'begun', 'returned', 'written');
 const over = pure('slot granted', 'begun', 'returned', 'written', 'answered: done');
+
+const tally = (attempts: readonly AttemptState[]) => {
+  const counted = { waiting: 0, working: 0, ending: 0 };
+  for (const attempt of attempts) {
+    const use = slotUse(attempt);
+    if (use !== undefined) counted[use]++;
+  }
+  return counted;
+};
+const countSlots = (max: number, attempts: readonly AttemptState[]) =>
+  slotCount(max, tally(attempts));
 
 it('may claim for every slot while nothing is here', () => {
   expect(countSlots(2, [])).toEqual({ held: 0, waiting: 0, claimable: 2 });
@@ -38,6 +51,20 @@ it('keeps the slot of a handler that is stopped but has not gone', () => {
     held: 1,
     claimable: 0,
   });
+});
+
+it('gives a slot away while the report of its last handler is being written', () => {
+  expect(startable(1, tally([running]), 0, false)).toBe(0);
+  expect(startable(1, tally([ending]), 0, false)).toBe(1);
+  expect(startable(1, tally([running, ending]), 0, false)).toBe(0);
+});
+
+it('keeps slots for reports that the disk refuses, that are large, or many', () => {
+  const { endingMost, endingBytesMost } = workerDefaults;
+  expect(startable(1, tally([ending]), 0, true)).toBe(0);
+  expect(startable(1, tally([ending]), endingBytesMost + 1, false)).toBe(0);
+  const many = Array.from({ length: endingMost + 1 }, () => ending);
+  expect(startable(2, tally(many), endingBytesMost, false)).toBe(1);
 });
 
 it('never asks for less than nothing', () => {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { returned } from '../../sim/carrier.ts';
 import { noAnswer, refused } from '../../sim/wire-words.ts';
 import type { PresenceRequest } from '../../src/contract/index.ts';
+import { workerDefaults } from '../../src/core/defaults.ts';
 import { handler, SimWorld } from './sim-rig.ts';
 
 const states = (world: SimWorld) =>
@@ -63,10 +64,11 @@ it('gives back at once what a claim brings that was held back beyond the signal'
 it('gives back what waits without a handler, and renews what runs', async () => {
   const world = new SimWorld();
   const { transport } = world;
-  // The first one's report takes 5 s to be written: the second is claimed meanwhile and waits for the slot.
+  // The first one's report is large and takes 5 s to be written: the second is claimed meanwhile and waits for the slot.
   world.machine.disk.fail({ step: 'write', path: /reports/, ms: 5_000, times: 1 });
   const [first, second] = [1, 2].map(() => transport.offer({ type: 'demo/hello' }));
-  await world.start({ maxConcurrent: 1, scripts: { 'demo/hello': world.works(500) } });
+  const large = 'x'.repeat(workerDefaults.endingBytesMost);
+  await world.start({ maxConcurrent: 1, scripts: { 'demo/hello': world.works(500, large) } });
   await world.until(() => second?.grantedAt !== undefined);
   await world.advance(100);
   world.worker.signal();

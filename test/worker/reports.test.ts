@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { returned } from '../../sim/carrier.ts';
 import { noAnswer, ok, refused, type Said } from '../../sim/wire-words.ts';
 import type { ReportAnswer } from '../../src/contract/index.ts';
+import { workerDefaults } from '../../src/core/defaults.ts';
 import { gaps, handler, SimWorld } from './sim-rig.ts';
 
 /** A world with one finished attempt whose `complete` is answered as the test says. */
@@ -391,11 +392,25 @@ it('asks for discovery again until it is answered', async () => {
   expect(world.transport.of('discover').length).toBe(6);
 });
 
-it('keeps the slot until the report is on disk', async () => {
+it('gives the slot away while a small report is being written', async () => {
+  const world = new SimWorld();
+  const { transport } = world;
+  for (let n = 0; n < 2; n++) transport.offer({ type: 'demo/hello' });
+  await world.start({ maxConcurrent: 1, scripts: { 'demo/hello': world.works(100) } });
+  world.machine.disk.fail({ step: 'syncFolder', path: /reports/, ms: 700, times: 1 });
+  await world.until(() => world.carrier.started.length === 2, 400);
+  expect(transport.sent('complete')).toEqual([]);
+  expect(world.carrier.peak).toBe(1);
+  await world.until(() => transport.sent('complete').length === 2);
+  world.check();
+});
+
+it('keeps the slot until a large report is on disk', async () => {
   const world = new SimWorld();
   const { transport } = world;
   const all = [1, 2].map(() => transport.offer({ type: 'demo/hello' }));
-  await world.start({ maxConcurrent: 1, scripts: { 'demo/hello': world.works(100) } });
+  const large = 'x'.repeat(workerDefaults.endingBytesMost);
+  await world.start({ maxConcurrent: 1, scripts: { 'demo/hello': world.works(100, large) } });
   world.machine.disk.fail({ step: 'syncFolder', path: /reports/, ms: 700, times: 1 });
   await world.until(() => world.carrier.started.length === 1);
   await world.until(() => world.carrier.running === 0);

@@ -1,0 +1,81 @@
+import { aheadDefaults } from './defaults.ts';
+
+/**
+ * How many attempts may be claimed beyond the free slots, so that the way there and back and the disk's work overlap with
+ * handlers. Only where handlers are known to be short: what waits here is behind a few milliseconds of work, and no other
+ * worker could have begun it much sooner. Pure.
+ */
+export interface AheadType {
+  /** The longest of its last runs here, slot to slot; `undefined`: there were too few to tell. */
+  readonly longestMs: number | undefined;
+  /** Slots in which its handlers are at work, without those that take longer than a short handler does. */
+  readonly working: number;
+}
+
+export interface AheadFacts {
+  readonly maxConcurrent: number;
+  /** Slots that are free, and not spoken for. */
+  readonly claimable: number;
+  /** Attempts that are here and wait for a slot. */
+  readonly waiting: number;
+  /** Slots in which something is at work that takes longer than a short handler does. */
+  readonly slow: number;
+  /** Of every type that may be claimed, one each. */
+  readonly types: readonly AheadType[];
+  /** Since a claim was sent for every type that is served here. */
+  readonly sinceAllMs: number;
+}
+
+export interface Ahead {
+  /** Attempts beyond the free slots. */
+  readonly extra: number;
+  /** Short types alone: the others are left out of the claim. */
+  readonly shortOnly: boolean;
+}
+
+export const nothingAhead: Ahead = { extra: 0, shortOnly: false };
+
+export function isShort(longestMs: number | undefined): boolean {
+  return longestMs !== undefined && longestMs <= aheadDefaults.shortMs;
+}
+
+export function claimAhead(facts: AheadFacts): Ahead {
+  const short = facts.types.filter(({ longestMs }) => isShort(longestMs));
+  if (short.length === 0) return nothingAhead;
+  const longest = Math.max(...short.map(({ longestMs = 0 }) => longestMs));
+  if (short.length === facts.types.length) {
+    const slots = facts.maxConcurrent - facts.slow;
+    return { extra: room(slots, longest, facts.waiting), shortOnly: false };
+  }
+  // A free slot belongs to whatever comes first, and what may take hours must not have short ones wait behind it …
+  if (facts.claimable > 0) return nothingAhead;
+  // … nor may short ones that come again and again keep it from every slot.
+  if (facts.sinceAllMs > aheadDefaults.othersMs) return nothingAhead;
+  const slots = short.reduce((sum, { working }) => sum + working, 0);
+  const extra = room(slots, longest, facts.waiting);
+  return { extra, shortOnly: extra > 0 };
+}
+
+/** What these slots do within the bound, less what waits; nothing before half of it is gone, so that claims bring many. */
+function room(slots: number, longestMs: number, waiting: number): number {
+  const { workMs, most, leastRunMs } = aheadDefaults;
+  const all = Math.floor((slots * workMs) / Math.max(longestMs, leastRunMs));
+  const target = Math.max(0, Math.min(most, all));
+  return waiting * 2 > target ? 0 : target - waiting;
+}
+
+/** The last runs of one type, the newest over the oldest. */
+export class LastRuns {
+  readonly #runs: number[] = [];
+  #next = 0;
+
+  add(ms: number): void {
+    this.#runs[this.#next] = ms;
+    this.#next = (this.#next + 1) % aheadDefaults.runs;
+  }
+
+  /** `undefined` until there were enough of them. */
+  get longestMs(): number | undefined {
+    return this.#runs.length < aheadDefaults.runs ? undefined : Math.max(...this.#runs);
+  }
+}

@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest';
+import { claimAhead, LastRuns } from '../../src/core/claim-ahead.ts';
+import { aheadDefaults } from '../../src/core/defaults.ts';
+
+const { most, othersMs, runs, shortMs, workMs } = aheadDefaults;
+const short = (longestMs: number, working = 0) => ({ longestMs, working });
+const long = { longestMs: 10_000, working: 0 };
+const unknown = { longestMs: undefined, working: 0 };
+const idle = { maxConcurrent: 4, claimable: 4, waiting: 0, slow: 0, sinceAllMs: 0 };
+const busy = { ...idle, claimable: 0 };
+
+const extra = (facts: Parameters<typeof claimAhead>[0]) => claimAhead(facts).extra;
+
+it('claims what the slots do within a bound of time', () => {
+  expect(extra({ ...busy, types: [short(10)] })).toBe((4 * workMs) / 10);
+  expect(extra({ ...busy, maxConcurrent: 1, types: [short(10)] })).toBe(workMs / 10);
+  expect(extra({ ...busy, maxConcurrent: 1, types: [short(workMs + 1)] })).toBe(0);
+});
+
+it('claims at most so many, however short the handlers are', () => {
+  expect(extra({ ...busy, maxConcurrent: 16, types: [short(0)] })).toBe(most);
+});
+
+it('claims nothing ahead for handlers that are long or not known', () => {
+  expect(extra({ ...idle, types: [unknown] })).toBe(0);
+  expect(extra({ ...idle, maxConcurrent: 1_000, types: [short(shortMs + 1)] })).toBe(0);
+  expect(extra({ ...idle, types: [] })).toBe(0);
+});
+
+it('counts no slot in which something is slow', () => {
+  expect(extra({ ...busy, slow: 3, types: [short(10)] })).toBe(workMs / 10);
+  expect(extra({ ...busy, slow: 4, types: [short(10)] })).toBe(0);
+});
+
+it('goes by the longest of several short types', () => {
+  expect(extra({ ...busy, types: [short(1), short(20)] })).toBe((4 * workMs) / 20);
+});
+
+it('asks again only when half of what was ahead is gone, so that a claim brings many', () => {
+  const types = [short(10)];
+  const all = (4 * workMs) / 10;
+  expect(extra({ ...busy, waiting: all / 2 + 1, types })).toBe(0);
+  expect(extra({ ...busy, waiting: all / 2, types })).toBe(all / 2);
+});
+
+it('leaves a free slot to whatever comes first where other types are served too', () => {
+  for (const other of [long, unknown])
+    expect(claimAhead({ ...idle, claimable: 1, types: [short(1, 3), other] }).extra).toBe(0);
+});
+
+it('claims short ones alone behind slots in which short ones work', () => {
+  for (const other of [long, unknown])
+    expect(claimAhead({ ...busy, types: [short(10, 2), other] })).toEqual({
+      extra: (2 * workMs) / 10,
+      shortOnly: true,
+    });
+  expect(claimAhead({ ...busy, types: [short(10, 0), long] }).extra).toBe(0);
+});
+
+it('lets other types wait only so long behind short ones', () => {
+  const types = [short(10, 2), long];
+  expect(extra({ ...busy, sinceAllMs: othersMs, types })).toBeGreaterThan(0);
+  expect(extra({ ...busy, sinceAllMs: othersMs + 1, types })).toBe(0);
+});
+
+it('knows a type by the longest of its last runs, and not before there were enough', () => {
+  const last = new LastRuns();
+  last.add(500);
+  for (let n = 1; n < runs; n++) {
+    expect(last.longestMs).toBeUndefined();
+    last.add(1);
+  }
+  expect(last.longestMs).toBe(500);
+  last.add(2);
+  expect(last.longestMs).toBe(2);
+});
