@@ -9,6 +9,7 @@ import { hostDefaults } from '../core/defaults.ts';
 import { FrameReader, type FromHost } from '../handler/protocol.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import { drained } from './call-ends.ts';
 import { giveWay } from './give-way.ts';
 import { checkedFrame } from './host-frames.ts';
 import { type Kin, kinGone } from './kin.ts';
@@ -222,11 +223,3 @@ const CLOSED =
 const WRITTEN_TO =
   'It wrote to the channel between agent and host (a file descriptor that is not its own): what came is no message of a host.';
 const NOT_HEARD = 'What it said could not be dealt with; the log of the worker says why.';
-
-/**
- * Resolves when what was in the pipes at the time of the call has been read: between two immediates the loop
- * looks at every pipe, and takes all that is there.
- */
-export async function drained(): Promise<void> {
-  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
-}

@@ -24,6 +24,8 @@ export interface HostContext {
   readonly newProcesses: NewProcesses;
   readonly startMs: number;
   readonly callsMax: number;
+  /** Something broke in it while it had no job. */
+  tainted(host: Host): void;
 }
 
 export class Host {
@@ -40,6 +42,7 @@ export class Host {
   /** Takes no further call: why, for the log. */
   retired: string | undefined;
   readonly #log: Log;
+  readonly #resting: HostListener;
 
   constructor(file: string, code: HandlerCode | undefined, context: HostContext) {
     const { spawn, clock, log, newProcesses, startMs } = context;
@@ -47,6 +50,14 @@ export class Host {
     this.code = code;
     this.callsMax = context.callsMax;
     this.#log = log;
+    this.#resting = {
+      frame: (frame) => {
+        if (frame.t !== 'tainted') return;
+        this.taint(frame.why);
+        context.tainted(this);
+      },
+      output: () => {},
+    };
     const mark = newProcesses.mark();
     this.process = new HostProcess(spawn, clock, log);
     void this.process.started.then((pid) => pid && newProcesses.verify(mark, pid));
@@ -62,6 +73,11 @@ export class Host {
 
   hear(listener: HostListener | undefined): void {
     this.process.listener = listener;
+  }
+
+  /** It has no job: nobody else hears it. */
+  rest(): void {
+    this.hear(this.#resting);
   }
 
   /** Something broke in it outside of the call that it belongs to. */

@@ -2,19 +2,22 @@
 import type { JobEnd } from '../ports/carrier.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import type { CallEnds } from './call-ends.ts';
 import type { Host } from './host.ts';
 import type { JobRun } from './job-run.ts';
 import type { NewProcesses } from './new-processes.ts';
 import type { KernelKills } from './out-of-memory.ts';
+import type { SameWait } from './same-wait.ts';
 
 export interface JobRunContext {
   readonly clock: Clock;
   readonly log: Log;
-  /** A host takes a job within this. */
-  readonly takeMs: number;
+  /** Jobs that were given to a host and not taken yet; told (`takeLate`) where that takes too long. */
+  readonly taking: SameWait<JobRun>;
   /** Whether a host is not used again after such an end. */
   readonly spoils: (end: JobEnd) => boolean;
   readonly newProcesses: NewProcesses;
+  readonly ends: CallEnds;
   readonly kernelKills: KernelKills;
   /** The job needs another host. */
   again(run: JobRun): void;

@@ -14,10 +14,11 @@ import { hostDefaults } from '../core/defaults.ts';
 import { type CallOutcome, encodeFrame, type FromHost } from '../handler/protocol.ts';
 import type { Job, JobEnd, JobListener, RunningJob, StopReason } from '../ports/carrier.ts';
 import type { Timer } from '../ports/clock.ts';
+import { drained } from './call-ends.ts';
 import { giving } from './giving.ts';
 import { exitText, type Host } from './host.ts';
 import { died, leftRunning, NOT_TAKEN, notTakenByAny, tellNotTaken } from './host-ends.ts';
-import { drained, type HostGone, type HostListener } from './host-process.ts';
+import type { HostGone, HostListener } from './host-process.ts';
 import type { JobRunContext } from './job-context.ts';
 import { JobLog } from './job-log.ts';
 import type { Mark } from './new-processes.ts';
@@ -29,14 +30,14 @@ export class JobRun implements RunningJob, HostListener {
   readonly #ctx: JobRunContext;
   readonly #listener: JobListener;
   readonly #log: JobLog;
-  readonly #stdout: OutputLines;
-  readonly #stderr: OutputLines;
   #settle: (end: JobEnd) => void = () => {};
   #phase: 'waiting' | 'loading' | 'giving' | 'running' | 'closing' | 'ended' = 'waiting';
   #host: Host | undefined;
   /** Hosts that it was given to. */
   #given = 0;
-  #takeTimer: Timer | undefined;
+  /** Made when something is written there, which most handlers do not. */
+  #stdout: OutputLines | undefined;
+  #stderr: OutputLines | undefined;
   #n = 0;
   #mark: Mark | undefined;
   #outcome: CallOutcome | undefined;
@@ -52,8 +53,6 @@ export class JobRun implements RunningJob, HostListener {
     this.#listener = listener;
     this.#ctx = ctx;
     this.#log = new JobLog(ctx.clock, (lines) => this.#live() && listener.log(lines));
-    this.#stdout = new OutputLines(this.#log, 'info');
-    this.#stderr = new OutputLines(this.#log, 'warn');
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -159,7 +158,13 @@ export class JobRun implements RunningJob, HostListener {
   }
 
   output(stream: 'stdout' | 'stderr', chunk: Buffer): void {
-    (stream === 'stdout' ? this.#stdout : this.#stderr).push(chunk);
+    if (stream === 'stdout') {
+      this.#stdout ??= new OutputLines(this.#log, 'info');
+      this.#stdout.push(chunk);
+    } else {
+      this.#stderr ??= new OutputLines(this.#log, 'warn');
+      this.#stderr.push(chunk);
+    }
   }
 
   stuck(): void {
@@ -209,26 +214,28 @@ export class JobRun implements RunningJob, HostListener {
     if (!marked) this.#safely(() => void this.#listener.giving?.(host.process.id));
     host.process.write(input);
     // A fresh host can only be slow (every core may be busy); what an earlier call left can keep one for ever.
-    if (this.#n > 1)
-      this.#takeTimer = this.#ctx.clock.timer(this.#ctx.takeMs, () => void this.#takeLate(host));
+    if (this.#n > 1) this.#ctx.taking.add(this);
   }
 
   #taken(): void {
     if (this.#phase !== 'giving') return;
     this.#phase = 'running';
-    this.#takeTimer?.cancel();
+    this.#ctx.taking.delete(this);
     this.#safely(() => this.#listener.begun());
   }
 
-  async #takeLate(host: Host): Promise<void> {
+  /** Its host has had the time to take it. */
+  async takeLate(): Promise<void> {
+    const host = this.#host;
     // It may have said so while we did not look (this process was stopped, or busy).
     await drained();
-    if (this.#phase === 'giving' && this.#host === host) host.process.kill(NOT_TAKEN);
+    if (host !== undefined && this.#phase === 'giving' && this.#host === host)
+      host.process.kill(NOT_TAKEN);
   }
 
   /** Its host is gone and has not called the handler, for it says so before it does. */
   #notTaken(host: Host, gone: HostGone): void {
-    this.#takeTimer?.cancel();
+    this.#ctx.taking.delete(this);
     this.#phase = 'closing';
     if (this.#stopReason !== undefined) {
       void this.#closed({ how: 'stopped' });
@@ -268,9 +275,9 @@ export class JobRun implements RunningJob, HostListener {
   /** The handler has said how it ended: reads its output to the end and clears away what it left. */
   async #close(outcome: CallOutcome): Promise<void> {
     const host = this.#host as Host;
-    await drained();
+    const look = await this.#ctx.ends.next();
     const left = this.#ctx.newProcesses
-      .since(this.#mark as Mark, host.process.kin)
+      .between(this.#mark as Mark, look, host.process.kin)
       ?.filter((pid) => !host.kept.has(pid));
     if (left === undefined) host.retire('what its call left behind cannot be seen on this system');
     else if (left.length > 0) {
@@ -293,8 +300,8 @@ export class JobRun implements RunningJob, HostListener {
     }
     host.hear(undefined);
     this.#safely(() => {
-      this.#stdout.end();
-      this.#stderr.end();
+      this.#stdout?.end();
+      this.#stderr?.end();
       this.#log.end();
     });
     this.#ctx.released(host);
@@ -313,7 +320,7 @@ export class JobRun implements RunningJob, HostListener {
 
   #end(end: JobEnd): void {
     this.#phase = 'ended';
-    this.#takeTimer?.cancel();
+    this.#ctx.taking.delete(this);
     this.#killTimer?.cancel();
     this.#moreTimer?.cancel();
     this.#settle(end);

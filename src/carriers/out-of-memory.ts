@@ -24,24 +24,32 @@ export class KernelKills {
   readonly #clock: Clock;
   #last: number | undefined;
   #roseAt = Number.NEGATIVE_INFINITY;
+  #readAt: number;
 
   constructor(clock: Clock, read: KillCounter = kernelCounter()) {
     this.#clock = clock;
     this.#read = read;
     this.#last = read();
+    this.#readAt = clock.now();
   }
 
+  /** Called at the begin of each job: it is read again when the last time is a while ago. */
   refresh(): void {
+    if (this.#clock.now() - this.#readAt >= hostDefaults.outOfMemoryReadMs) this.#look();
+  }
+
+  #look(): void {
     const now = this.#read();
+    this.#readAt = this.#clock.now();
     if (now !== undefined && this.#last !== undefined && now > this.#last) {
-      this.#roseAt = this.#clock.now();
+      this.#roseAt = this.#readAt;
     }
     this.#last = now;
   }
 
   /** Whether the kernel killed something of ours just now. */
   justRose(): boolean {
-    this.refresh();
+    this.#look();
     return this.#clock.now() - this.#roseAt <= hostDefaults.outOfMemoryWindowMs;
   }
 }

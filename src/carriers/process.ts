@@ -12,13 +12,15 @@ import type {
   JobListener,
   RunningJob,
 } from '../ports/carrier.ts';
-import type { Clock, Timer } from '../ports/clock.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import { CallEnds } from './call-ends.ts';
 import { Host } from './host.ts';
 import type { JobRunContext } from './job-context.ts';
 import { JobRun } from './job-run.ts';
 import { NewProcesses } from './new-processes.ts';
 import { KernelKills } from './out-of-memory.ts';
+import { SameWait } from './same-wait.ts';
 import type { HostCommand } from './spawn-host.ts';
 
 export interface ProcessCarrierOptions {
@@ -67,8 +69,7 @@ export function createProcessCarrier(options: ProcessCarrierOptions): ProcessCar
 class HostPool implements ProcessCarrier {
   readonly #options: ProcessCarrierOptions;
   readonly #hosts = new Set<Host>();
-  /** Idle ones, the longest idle first. */
-  readonly #idle = new Map<Host, Timer>();
+  readonly #idle: SameWait<Host>;
   /** Started ahead of a job, not loaded yet. */
   readonly #warming = new Set<Host>();
   readonly #queue = new Set<JobRun>();
@@ -82,13 +83,19 @@ class HostPool implements ProcessCarrier {
   constructor(options: ProcessCarrierOptions) {
     this.#options = options;
     this.#maxHosts = options.maxHosts;
-    this.#newProcesses = new NewProcesses(options.clock);
+    const { clock } = options;
+    this.#newProcesses = new NewProcesses(clock);
+    this.#idle = new SameWait(clock, options.idleMs ?? hostDefaults.idleMs, (host) => {
+      host.retire('it was idle');
+      this.#end(host);
+    });
     this.#context = {
-      clock: options.clock,
+      clock,
       newProcesses: this.#newProcesses,
-      kernelKills: new KernelKills(options.clock),
+      ends: new CallEnds(this.#newProcesses),
+      kernelKills: new KernelKills(clock),
       log: options.log,
-      takeMs: options.takeMs ?? hostDefaults.takeMs,
+      taking: new SameWait(clock, options.takeMs ?? hostDefaults.takeMs, (run) => run.takeLate()),
       spoils: options.spoils ?? (() => false),
       again: (run) => this.#place(run),
       leftQueue: (run) => this.#queue.delete(run),
@@ -122,7 +129,7 @@ class HostPool implements ProcessCarrier {
 
   keepOnly(codes: ReadonlySet<string>): void {
     this.#codes = codes;
-    for (const host of this.#idle.keys()) {
+    for (const host of this.#idle.items()) {
       if (!this.#replaced(host)) continue;
       host.retire(REPLACED);
       this.#end(host);
@@ -132,7 +139,7 @@ class HostPool implements ProcessCarrier {
 
   resize(maxHosts: number): void {
     this.#maxHosts = maxHosts;
-    for (const host of this.#idle.keys()) {
+    for (const host of this.#idle.items()) {
       if (this.#hosts.size <= maxHosts) break;
       host.retire('there are fewer slots');
       this.#end(host);
@@ -147,7 +154,7 @@ class HostPool implements ProcessCarrier {
       run.giveUp(CLOSED);
     }
     for (const host of this.#hosts) host.retire('the worker ends');
-    const ending = [...this.#idle.keys(), ...this.#warming];
+    const ending = [...this.#idle.items(), ...this.#warming];
     for (const host of ending) this.#end(host);
     await Promise.all(ending.map((host) => host.process.gone));
     this.#tidy();
@@ -159,16 +166,14 @@ class HostPool implements ProcessCarrier {
       run.giveUp(this.#closed ? CLOSED : NO_FILE);
       return;
     }
-    const warm = [...this.#idle.keys()].findLast(
-      (host) => host.file === file && host.code?.id === code?.id,
-    );
+    const warm = this.#warmFor(file, code);
     if (warm) {
-      this.#wake(warm);
+      this.#idle.delete(warm);
       void run.runOn(warm);
       return;
     }
     if (this.#hosts.size >= this.#maxHosts) {
-      const [oldest] = this.#idle.keys();
+      const [oldest] = this.#idle.items();
       if (oldest === undefined) {
         this.#queue.add(run);
         return;
@@ -177,6 +182,15 @@ class HostPool implements ProcessCarrier {
       this.#end(oldest);
     }
     void run.runOn(this.#newHost(file, code));
+  }
+
+  /** The one that rests for the shortest time: what it has in the caches of the processor is still there. */
+  #warmFor(file: string, code: HandlerCode | undefined): Host | undefined {
+    let found: Host | undefined;
+    for (const host of this.#idle.items()) {
+      if (host.file === file && host.code?.id === code?.id) found = host;
+    }
+    return found;
   }
 
   #newHost(file: string, code: HandlerCode | undefined): Host {
@@ -190,6 +204,7 @@ class HostPool implements ProcessCarrier {
       newProcesses: this.#newProcesses,
       startMs: this.#options.startMs ?? hostDefaults.startMs,
       callsMax: this.#options.callsPerHost ?? hostDefaults.callsPerHost,
+      tainted: (broken) => this.#end(broken),
     });
     this.#hosts.add(host);
     void host.process.gone.then((gone) => {
@@ -213,21 +228,10 @@ class HostPool implements ProcessCarrier {
       host.retire(this.#replaced(host) ? REPLACED : 'there are fewer slots');
       this.#end(host);
     } else {
-      host.hear({
-        frame: (frame) => {
-          if (frame.t !== 'tainted') return;
-          host.taint(frame.why);
-          this.#end(host);
-        },
-        output: () => {},
-      });
-      const rest = this.#options.clock.timer(this.#options.idleMs ?? hostDefaults.idleMs, () => {
-        host.retire('it was idle');
-        this.#end(host);
-      });
-      this.#idle.set(host, rest);
+      host.rest();
+      this.#idle.add(host);
     }
-    this.#next();
+    if (this.#queue.size > 0) this.#next();
   }
 
   /** Places whoever waits for a host. */
@@ -243,27 +247,25 @@ class HostPool implements ProcessCarrier {
     return code !== undefined && this.#codes !== undefined && !this.#codes.has(code.id);
   }
 
-  #wake(host: Host): void {
-    this.#idle.get(host)?.cancel();
-    this.#idle.delete(host);
-  }
-
   /** Kills a host that runs nothing. Its place is free at once. */
   #end(host: Host): void {
     host.process.kill();
-    this.#wake(host);
+    this.#idle.delete(host);
     this.#hosts.delete(host);
   }
 
   #forget(host: Host): void {
-    this.#wake(host);
+    this.#idle.delete(host);
     this.#hosts.delete(host);
     this.#tidy();
     this.#next();
   }
 
   #tidy(): void {
-    if (this.#closed && this.#hosts.size === 0) this.#newProcesses.close();
+    if (!this.#closed || this.#hosts.size > 0) return;
+    this.#newProcesses.close();
+    this.#idle.close();
+    this.#context.taking.close();
   }
 }
 

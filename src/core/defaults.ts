@@ -341,6 +341,8 @@ export const hostDefaults = {
   stderrToldChars: 1_500,
   /** A kill by the kernel for want of memory is told from a plain SIGKILL by a counter that rose within this. */
   outOfMemoryWindowMs: 2 * SECOND,
+  /** … and which jobs read again where it was not read for this: not each of thousands a second. */
+  outOfMemoryReadMs: SECOND,
   /** A host whose channel has closed mostly has ended; if it goes on for this long, it is killed. */
   closedChannelMs: SECOND,
   /** After a kill, how often it is looked whether the processes are gone: from the first to the last. */

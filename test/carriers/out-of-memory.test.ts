@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { KernelKills, kernelCounter, saysOutOfMemory } from '../../src/carriers/out-of-memory.ts';
+import { hostDefaults } from '../../src/core/defaults.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 
 it('believes a report of V8 only with the signal of an abort', () => {
@@ -54,6 +55,7 @@ it('takes a rise for evidence only when it has just happened', () => {
   expect(kills.justRose()).toBe(false);
   // Somebody else was killed long ago: the next job starts from there.
   count = 4;
+  now += hostDefaults.outOfMemoryReadMs;
   kills.refresh();
   now += 60_000;
   expect(kills.justRose()).toBe(false);
