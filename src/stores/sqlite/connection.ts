@@ -2,11 +2,15 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 
 export type Value = SQLInputValue;
 export type Row = Record<string, unknown>;
+export type Values = readonly unknown[];
 
 /** One SQLite connection whose statements are compiled once. Statements are constants in the code. */
 export class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  /** Those whose rows come as lists of values. */
+  readonly #lists = new Map<string, StatementSync>();
+  #changes = 0;
 
   constructor(file: string, options: { readonly readOnly?: boolean } = {}) {
     this.database = new DatabaseSync(file, { readOnly: options.readOnly ?? false });
@@ -20,15 +24,31 @@ export class Connection {
     return this.#prepared(sql).all(...values);
   }
 
+  /** As `get`, a row as its values in the order of its columns: half the price of an object with forty names. */
+  values(sql: string, ...values: Value[]): Values | undefined {
+    return this.#prepared(sql, this.#lists).get(...values) as Values | undefined;
+  }
+
+  allValues(sql: string, ...values: Value[]): Values[] {
+    return this.#prepared(sql, this.#lists).all(...values) as unknown as Values[];
+  }
+
   /** @returns how many rows were changed, and the rowid of the last that was inserted. */
   run(sql: string, ...values: Value[]): { changes: number; ref: number } {
     const done = this.#prepared(sql).run(...values);
-    return { changes: Number(done.changes), ref: Number(done.lastInsertRowid) };
+    const changes = Number(done.changes);
+    this.#changes += changes;
+    return { changes, ref: Number(done.lastInsertRowid) };
   }
 
-  /** Rows changed since it was opened, undone ones included. */
+  /** Begins, ends or undoes: changes no row by itself. */
+  step(sql: string): void {
+    this.#prepared(sql).run();
+  }
+
+  /** Rows that `run` has changed since it was opened, undone ones included. */
   get changes(): number {
-    return this.get('SELECT total_changes() AS n')?.n as number;
+    return this.#changes;
   }
 
   /** Runs a script of several statements. */
@@ -38,17 +58,27 @@ export class Connection {
 
   close(): void {
     this.#statements.clear();
+    this.#lists.clear();
     if (this.database.isOpen) this.database.close();
   }
 
-  #prepared(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
+  #prepared(sql: string, kept = this.#statements): StatementSync {
+    let statement = kept.get(sql);
     if (statement === undefined) {
-      statement = this.database.prepare(sql);
-      this.#statements.set(sql, statement);
+      statement = this.database.prepare(compiledOnce(sql));
+      if (kept === this.#lists) statement.setReturnArrays(true);
+      kept.set(sql, statement);
     }
     return statement;
   }
+}
+
+/**
+ * SQLite looks at what stands for a bare `?` when it chooses among partial indexes and for `LIMIT ?`, and compiles the
+ * statement anew, silently, whenever that is bound again: 10 to 90 µs each time. An expression around it is not looked at.
+ */
+function compiledOnce(sql: string): string {
+  return sql.replace(/(\bLIMIT )?\?/g, (_, limit) => (limit ? 'LIMIT ? + 0' : '+?'));
 }
 
 /** What a column holds, as the mapping of rows reads it: `NULL` is `undefined`. */

@@ -26,7 +26,7 @@ export function taskPage(c: Connection, query: TaskQuery): TaskPage {
         if (floor === undefined || stop > floor) floor = stop;
       }
     }
-    const rows = c.all(
+    const rows = c.allValues(
       `SELECT * FROM tasks WHERE ${where}${filter.sql} ORDER BY id DESC LIMIT ?`,
       ...range,
       ...filter.values,

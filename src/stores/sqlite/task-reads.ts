@@ -1,7 +1,8 @@
 import type { AttemptRow, Payload, Reads, TaskRow } from '../../ports/store.ts';
-import { type Connection, number, type Row } from './connection.ts';
+import { type Connection, number, type Values } from './connection.ts';
+import type { KeptRows } from './kept-rows.ts';
 import { queueGroups } from './queue.ts';
-import { attemptRow, taskRow } from './rows.ts';
+import { A, attemptRow, T, taskRow } from './rows.ts';
 import { taskPage } from './task-page.ts';
 
 /** Tasks and attempts, found. */
@@ -19,40 +20,47 @@ export type TaskReads = Pick<
   | 'nextTimeMs'
 >;
 
-export function taskReads(c: Connection): TaskReads {
+/** Rows that a transaction reads are remembered, for what it writes next. */
+export interface Kept {
+  readonly tasks: KeptRows;
+  readonly attempts: KeptRows;
+}
+
+export function taskReads(c: Connection, kept?: Kept): TaskReads {
+  const found = finders(c, kept);
   return {
     async task(project, id) {
-      const row = c.get('SELECT * FROM tasks WHERE id = ? AND project = ?', id, project);
-      return row && taskRow(row);
+      const row = c.values('SELECT * FROM tasks WHERE id = ? AND project = ?', id, project);
+      return row && found.task(row);
     },
 
     async taskByKey(project, idempotencyKey) {
-      const row = c.get(
+      const row = c.values(
         'SELECT * FROM tasks WHERE project = ? AND idempotency_key = ?',
         project,
         idempotencyKey,
       );
-      return row && { row: taskRow(row), requestHash: row.request_hash as string };
+      return row && { row: found.task(row), requestHash: row[T.request_hash] as string };
     },
 
     async attempt(project, id) {
-      const row = c.get('SELECT * FROM attempts WHERE id = ? AND project = ?', id, project);
-      return row && withTask(c, row);
+      const row = c.values('SELECT * FROM attempts WHERE id = ? AND project = ?', id, project);
+      return row && found.withTask(row);
     },
 
     async latestAttempt({ task }) {
       if (task.attemptId === undefined) return undefined;
-      const row = c.get('SELECT * FROM attempts WHERE id = ?', task.attemptId);
-      return row && attemptRow(row, task.id);
+      const row = c.values('SELECT * FROM attempts WHERE id = ?', task.attemptId);
+      return row && found.attempt(row, task.id);
     },
 
     async openAttempts(project, workerId) {
-      const rows = c.all(
+      const rows = c.allValues(
         'SELECT * FROM attempts WHERE project = ? AND worker_id = ? AND ended_at IS NULL ORDER BY ref',
         project,
         workerId,
       );
-      return rows.map((row) => withTask(c, row));
+      return rows.map(found.withTask);
     },
 
     async countOpenAttempts(project, workerId) {
@@ -87,10 +95,32 @@ export function taskReads(c: Connection): TaskReads {
   };
 }
 
-/** Two look-ups by key are faster than one join with the columns of both. */
-export function withTask(c: Connection, row: Row): { row: TaskRow; attempt: AttemptRow } {
-  const task = taskRow(c.get('SELECT * FROM tasks WHERE ref = ?', row.task as number) as Row);
-  return { row: task, attempt: attemptRow(row, task.task.id) };
+export interface Finders {
+  task(row: Values): TaskRow;
+  attempt(row: Values, taskId: string): AttemptRow;
+  withTask(row: Values): { readonly row: TaskRow; readonly attempt: AttemptRow };
+}
+
+export function finders(c: Connection, kept?: Kept): Finders {
+  const task = (row: Values) => {
+    kept?.tasks.read(row[0] as number, row);
+    return taskRow(row);
+  };
+  const attempt = (row: Values, taskId: string) => {
+    kept?.attempts.read(row[0] as number, row);
+    return attemptRow(row, taskId);
+  };
+  return {
+    task,
+    attempt,
+    /** Two look-ups by key are faster than one join with the columns of both. */
+    withTask(row) {
+      const of = task(
+        c.values('SELECT * FROM tasks WHERE ref = ?', row[A.task] as number) as Values,
+      );
+      return { row: of, attempt: attempt(row, of.task.id) };
+    },
+  };
 }
 
 const PAYLOADS: Readonly<Record<Payload, string>> = {

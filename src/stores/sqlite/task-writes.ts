@@ -1,9 +1,9 @@
-import type { AttemptState, TaskState } from '../../core/task.ts';
-import type { TaskRow, Transaction } from '../../ports/store.ts';
-import { type Connection, jsonOrNull, type Value } from './connection.ts';
+import type { TaskState } from '../../core/task.ts';
+import type { TaskFacts, TaskRow, Transaction } from '../../ports/store.ts';
+import { attemptValues, INSERT_ATTEMPT, INSERT_TASK, taskValues } from './columns.ts';
+import type { Connection } from './connection.ts';
 import { placesToLook } from './queue.ts';
-import { taskRow } from './rows.ts';
-import { withTask } from './task-reads.ts';
+import { finders, type Kept } from './task-reads.ts';
 
 /** Tasks and attempts, kept. */
 export type TaskWrites = Pick<
@@ -21,9 +21,12 @@ export type TaskWrites = Pick<
   | 'queuedAhead'
 >;
 
-export function taskWrites(c: Connection, now: () => number): TaskWrites {
-  const ready = (task: TaskState) =>
-    task.status === 'queued' && task.availableAtMs <= now() ? 1 : 0;
+export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWrites {
+  const found = finders(c, kept);
+  const changing = (task: TaskState, { attention, dueAtMs }: TaskFacts) => {
+    const ready = task.status === 'queued' && task.availableAtMs <= now();
+    return taskValues(task, { ready, attention, dueAtMs });
+  };
 
   const savePayloads = (ref: number, before: TaskState | undefined, task: TaskState) => {
     if (task.resultJson !== undefined && task.resultJson !== before?.resultJson)
@@ -54,8 +57,7 @@ export function taskWrites(c: Connection, now: () => number): TaskWrites {
         task.createdAtMs,
         task.notBeforeMs ?? null,
         facts.rank,
-        ...changing(task, ready(task), facts.attention),
-        facts.dueAtMs ?? null,
+        ...changing(task, facts),
       );
       c.run('INSERT INTO inputs (task, json) VALUES (?, ?)', ref, facts.inputJson);
       savePayloads(ref, undefined, task);
@@ -63,18 +65,13 @@ export function taskWrites(c: Connection, now: () => number): TaskWrites {
     },
 
     async saveTask(row, task, facts) {
-      c.run(
-        UPDATE_TASK,
-        ...changing(task, ready(task), facts.attention),
-        facts.dueAtMs ?? null,
-        row.ref,
-      );
+      kept.tasks.save(row.ref, changing(task, facts));
       savePayloads(row.ref, row.task, task);
       return { ref: row.ref, task };
     },
 
     async saveDue(row, dueAtMs) {
-      c.run('UPDATE tasks SET due_at = ? WHERE ref = ?', dueAtMs ?? null, row.ref);
+      kept.tasks.saveOne(row.ref, 'due_at', dueAtMs ?? null);
     },
 
     async saveRank(row, rank) {
@@ -95,43 +92,43 @@ export function taskWrites(c: Connection, now: () => number): TaskWrites {
         attempt.effectGate,
         attempt.leaseMs,
         attempt.claimedAtMs,
-        ...moving(attempt),
+        ...attemptValues(attempt),
       );
       return { ref, attempt };
     },
 
     async saveAttempt(row, attempt) {
-      c.run(UPDATE_ATTEMPT, ...moving(attempt), row.ref);
+      kept.attempts.save(row.ref, attemptValues(attempt));
       return { ref: row.ref, attempt };
     },
 
     async claimable(query) {
       const { project, want, max } = query;
       if (max <= 0) return [];
-      const found: { ref: number; rank: number; want: number }[] = [];
+      const places: { ref: number; rank: number; want: number }[] = [];
       for (const { pool, type, schemaVersion, want: index } of placesToLook(c, query)) {
         const limit = Math.min(want[index]?.slots ?? 0, max);
         if (limit <= 0) continue;
         for (const row of c.all(CLAIMABLE, project, pool, type, schemaVersion, now(), now(), limit))
-          found.push({ ref: row.ref as number, rank: row.rank as number, want: index });
+          places.push({ ref: row.ref as number, rank: row.rank as number, want: index });
       }
-      found.sort((a, b) => a.rank - b.rank || a.ref - b.ref);
+      places.sort((a, b) => a.rank - b.rank || a.ref - b.ref);
       const taken = want.map(() => 0);
       const rows: TaskRow[] = [];
-      for (const { ref, want: index } of found) {
+      for (const { ref, want: index } of places) {
         if (rows.length >= max) break;
         const had = taken[index] ?? 0;
         if (had >= (want[index]?.slots ?? 0)) continue;
         taken[index] = had + 1;
-        const row = c.get('SELECT * FROM tasks WHERE ref = ?', ref);
-        if (row) rows.push(taskRow(row));
+        const row = c.values('SELECT * FROM tasks WHERE ref = ?', ref);
+        if (row) rows.push(found.task(row));
       }
       return rows;
     },
 
     async makeAvailable(limit) {
       const rows = c.all(TIME_HAS_COME, now(), limit);
-      for (const row of rows) c.run('UPDATE tasks SET ready = 1 WHERE ref = ?', row.ref as number);
+      for (const row of rows) kept.tasks.saveOne(row.ref as number, 'ready', 1);
       return rows.map((row) => ({
         project: row.project as string,
         pool: row.pool as string,
@@ -142,144 +139,18 @@ export function taskWrites(c: Connection, now: () => number): TaskWrites {
 
     async due(limit) {
       return c
-        .all('SELECT * FROM tasks WHERE due_at <= ? ORDER BY due_at LIMIT ?', now(), limit)
-        .map(taskRow);
+        .allValues('SELECT * FROM tasks WHERE due_at <= ? ORDER BY due_at LIMIT ?', now(), limit)
+        .map(found.task);
     },
 
     async openAttemptsAfter(ref, limit) {
-      return c.all(OPEN_ATTEMPTS_AFTER, ref, limit).map((row) => withTask(c, row));
+      return c.allValues(OPEN_ATTEMPTS_AFTER, ref, limit).map(found.withTask);
     },
 
     async queuedAhead({ queuedAtMs, ref }, limit) {
-      return c.all(QUEUED_AHEAD, queuedAtMs, ref, now(), now(), limit).map(taskRow);
+      return c.allValues(QUEUED_AHEAD, queuedAtMs, ref, now(), now(), limit).map(found.task);
     },
   };
-}
-
-/** The columns of a task that may change, in one order for insert and update. */
-const CHANGING = [
-  'policy',
-  'status',
-  'ready',
-  'seq',
-  'started_at',
-  'finished_at',
-  'deadline',
-  'queued_at',
-  'available_at',
-  'attempts',
-  'permitted',
-  'undelivered',
-  'losses',
-  'fence',
-  'attempt_id',
-  'worker_id',
-  'cancel_requested',
-  'cancel_reason',
-  'operator_seq',
-  'operator_fence',
-  'error',
-  'progress',
-  'late_report',
-  'attention',
-];
-
-function changing(task: TaskState, ready: number, attention: boolean): Value[] {
-  return [
-    JSON.stringify(task.policy),
-    task.status,
-    ready,
-    task.seq,
-    task.startedAtMs ?? null,
-    task.finishedAtMs ?? null,
-    task.deadlineMs ?? null,
-    task.queuedAtMs,
-    task.availableAtMs,
-    task.attempts,
-    task.permitted,
-    task.undelivered,
-    task.losses,
-    task.fence,
-    task.attemptId ?? null,
-    task.workerId ?? null,
-    task.cancelRequested ? 1 : 0,
-    task.cancelReason ?? null,
-    task.operatorSeq,
-    task.operatorFence,
-    jsonOrNull(task.error),
-    jsonOrNull(task.progress),
-    jsonOrNull(task.lateReport),
-    attention ? 1 : 0,
-  ];
-}
-
-const FIXED = [
-  'id',
-  'project',
-  'type',
-  'schema_version',
-  'pool',
-  'priority',
-  'labels',
-  'effect_key',
-  'idempotency_key',
-  'request_hash',
-  'traceparent',
-  'created_at',
-  'not_before',
-  'rank',
-];
-const marks = (names: readonly string[]) => names.map(() => '?').join(', ');
-const ALL = [...FIXED, ...CHANGING, 'due_at'];
-const INSERT_TASK = `INSERT INTO tasks (${ALL.join(', ')}) VALUES (${marks(ALL)})`;
-const UPDATE_TASK = `UPDATE tasks SET ${[...CHANGING, 'due_at'].map((n) => `${n} = ?`).join(', ')} WHERE ref = ?`;
-
-const ATTEMPT_FIXED = [
-  'id',
-  'task',
-  'project',
-  'fence',
-  'number',
-  'worker_id',
-  'session_id',
-  'effect_safety',
-  'effect_gate',
-  'lease_ms',
-  'claimed_at',
-];
-const ATTEMPT_MOVING = [
-  'lease_until',
-  'state',
-  'counted_at',
-  'start_accepted',
-  'effect_accepted',
-  'progress_n',
-  'log_n',
-  'ended_at',
-  'end_op',
-  'end_hash',
-  'late_op',
-  'late_hash',
-];
-const ATTEMPT_ALL = [...ATTEMPT_FIXED, ...ATTEMPT_MOVING];
-const INSERT_ATTEMPT = `INSERT INTO attempts (${ATTEMPT_ALL.join(', ')}) VALUES (${marks(ATTEMPT_ALL)})`;
-const UPDATE_ATTEMPT = `UPDATE attempts SET ${ATTEMPT_MOVING.map((n) => `${n} = ?`).join(', ')} WHERE ref = ?`;
-
-function moving(attempt: AttemptState): Value[] {
-  return [
-    attempt.leaseUntilMs,
-    attempt.state,
-    attempt.countedAtMs ?? null,
-    attempt.startAccepted ? 1 : 0,
-    attempt.effectAccepted ? 1 : 0,
-    attempt.progressN,
-    attempt.logN,
-    attempt.endedAtMs ?? null,
-    attempt.end?.op ?? null,
-    attempt.end?.hash ?? null,
-    attempt.late?.op ?? null,
-    attempt.late?.hash ?? null,
-  ];
 }
 
 const CLAIMABLE = `SELECT ref, rank FROM tasks

@@ -1,0 +1,213 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { SimulatedClock } from '../../sim/clock.ts';
+import { SimulatedRandom } from '../../sim/random.ts';
+import { makeId } from '../../src/contract/index.ts';
+import { submitTask } from '../../src/core/task.ts';
+import { claimTask } from '../../src/core/task-claim.ts';
+import type { Transaction } from '../../src/ports/store.ts';
+import { ATTEMPT_COLUMNS, TASK_COLUMNS } from '../../src/stores/sqlite/columns.ts';
+import { Connection } from '../../src/stores/sqlite/connection.ts';
+import { SqliteGroup } from '../../src/stores/sqlite/group.ts';
+import { KeptFiles } from '../../src/stores/sqlite/kept-files.ts';
+import { migrate } from '../../src/stores/sqlite/migrate.ts';
+
+/** What the statements of the store cost, by counts. */
+
+let folder: string;
+let c: Connection;
+let group: SqliteGroup;
+const clock = new SimulatedClock();
+const random = new SimulatedRandom(3);
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'interlock-statements-'));
+  const file = join(folder, 'test.db');
+  c = new Connection(file);
+  c.script('PRAGMA journal_mode = WAL');
+  migrate(c, file, true);
+  group = new SqliteGroup(c, () => clock.wall(), new KeptFiles(file, c, () => clock.now()));
+});
+afterEach(() => {
+  c.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function command<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  group.begin();
+  const { value } = await group.command(work);
+  group.commit();
+  return value;
+}
+
+/** What SQLite runs for a while, with what was bound. */
+async function ran(work: () => Promise<unknown>): Promise<string[]> {
+  const statements: string[] = [];
+  const { run } = c;
+  c.run = (sql, ...values) => {
+    statements.push(sql);
+    return run.call(c, sql, ...values);
+  };
+  await work();
+  c.run = run;
+  return statements;
+}
+
+const facts = { dueAtMs: undefined, attention: false };
+
+async function put(tx: Transaction) {
+  const id = makeId('tsk', tx.nowMs, random.bytes(10));
+  const request = { type: 'demo/hello', schemaVersion: 1, input: 1, idempotencyKey: id };
+  const { task } = submitTask(tx.nowMs, request, { id, project: 'p', by: 'key:k' });
+  return tx.insertTask(task, { ...facts, rank: task.createdAtMs, inputJson: '1' });
+}
+
+/** A bit of everything that is asked often. */
+async function everything(tx: Transaction): Promise<void> {
+  const row = await put(tx);
+  const { task } = row;
+  const name = {
+    project: 'p',
+    workerId: 'w',
+    sessionId: 's',
+    requestId: makeId('req', tx.nowMs, random.bytes(10)),
+  };
+  const worker = { project: 'p', workerId: 'w', keyId: 'k', sessionId: 's', lastSeenMs: tx.nowMs };
+  await tx.saveWorker(worker);
+  await tx.saveHandlers('p', 'w', []);
+  await tx.saveSession('p', 'w', 's', false);
+  await tx.touchWorker('p', 'w', 's', 0);
+  await tx.makeAvailable(7);
+  const want = [{ type: task.type, schemaVersion: 1, slots: 3 }];
+  await tx.claimable({ project: 'p', pools: ['default'], want, max: 3 });
+  await tx.claimable({ project: 'p', pools: [...'abcdefghij'], want, max: 3 });
+  const change = claimTask(tx.nowMs, task, {
+    attemptId: makeId('att', tx.nowMs, random.bytes(10)),
+    workerId: 'w',
+    sessionId: 's',
+    effectSafety: 'pure',
+    effectGate: 'start',
+    leaseMs: 30_000,
+  });
+  if (!change.task || !change.attempt) throw new Error('it was not claimed');
+  const attempt = await tx.insertAttempt(row, change.attempt);
+  const running = await tx.saveTask(row, change.task, { ...facts, dueAtMs: tx.nowMs });
+  await tx.saveDue(running, tx.nowMs + 1);
+  await tx.saveRank(running, 5);
+  await tx.addClaim(name, [attempt.attempt.id]);
+  await tx.addEvents(row.ref, 1, change.events);
+  await tx.addLogs(row.ref, 1, [{ at: 'a', level: 'info', text: 'x' }], { lines: 9, chars: 99 });
+  await tx.addAction(row.ref, 'a', { kind: 'cancel', status: 200, body: '{}' });
+  await tx.stampKeys(new Map([['key_1', tx.nowMs]]));
+  await tx.revokeKey('key_1');
+  const loaded = await tx.attempt('p', attempt.attempt.id);
+  if (!loaded) throw new Error('it is not there');
+  await tx.saveAttempt(loaded.attempt, { ...loaded.attempt.attempt, startAccepted: true });
+  await tx.task('p', task.id);
+  await tx.taskByKey('p', task.id);
+  await tx.latestAttempt(loaded.row);
+  await tx.openAttempts('p', 'w');
+  await tx.countOpenAttempts('p', 'w');
+  await tx.openAttemptsAfter(0, 2);
+  await tx.payload(row.ref, 'input');
+  await tx.tasks({ project: 'p', limit: 3 });
+  await tx.tasks({ project: 'p', type: task.type, attention: true, limit: 3 });
+  await tx.events(row.ref, 0, 9);
+  await tx.logs(row.ref, 0, 9);
+  await tx.action(row.ref, 'a');
+  await tx.queue('p');
+  await tx.worker('p', 'w');
+  await tx.workers('p');
+  await tx.handlers('p', 'w');
+  await tx.session('p', 'w', 's');
+  await tx.claimed(name);
+  await tx.keyByHash('h');
+  await tx.keyById('k');
+  await tx.keys({ project: 'p', limit: 3 });
+  await tx.countKeys();
+  await tx.countUsableKeys('p', 'admin', tx.nowMs);
+  await tx.countRevokedKeys();
+  await tx.nextTimeMs();
+  await tx.due(3);
+  await tx.queuedAhead({ queuedAtMs: 0, ref: 0 }, 3);
+  await tx.forget(0, 3);
+  for (const what of ['workers', 'sessions', 'claims', 'actions'] as const)
+    await tx.stampAsOfNow(what, Number.MAX_SAFE_INTEGER, 3);
+}
+
+it('are compiled once, whatever is bound to them', async () => {
+  await command(everything);
+  let compiled = 0;
+  const silent = new Set<string>();
+  c.database.setAuthorizer((...what) => {
+    compiled++;
+    silent.add(what.slice(1, 3).join(' '));
+    return 0;
+  });
+  // To watch them makes SQLite compile each once more.
+  await command(everything);
+  expect(compiled).toBeGreaterThan(0);
+  compiled = 0;
+  silent.clear();
+  await command(everything);
+  expect([...silent]).toEqual([]);
+  expect(compiled).toBe(0);
+});
+
+it('name the columns of tasks and attempts in the order of their tables', () => {
+  for (const [table, columns] of [
+    ['tasks', TASK_COLUMNS],
+    ['attempts', ATTEMPT_COLUMNS],
+  ] as const) {
+    const there = c.all(`PRAGMA table_info(${table})`).map(({ name }) => name);
+    expect(there).toEqual(['ref', ...columns]);
+  }
+});
+
+it('write only what changes, also when a row is read twice and was written in between', async () => {
+  const { task } = await command(put);
+  const read = async (tx: Transaction) => {
+    const row = await tx.task('p', task.id);
+    if (!row) throw new Error('it is not there');
+    return row;
+  };
+  const sets = (statements: string[]) =>
+    statements.map((sql) => /^UPDATE tasks SET (.*) WHERE ref = \?$/.exec(sql)?.[1] ?? sql);
+  const kept = () => command(async (tx) => (await read(tx)).task);
+
+  const written = await ran(() =>
+    command(async (tx) => {
+      const row = await read(tx);
+      await tx.saveTask(row, { ...row.task, seq: 2, fence: 1 }, facts);
+      const again = await read(tx);
+      await tx.saveTask(again, { ...again.task, seq: 2, attempts: 1 }, facts);
+      // By the row as it was: it is brought back to that.
+      await tx.saveTask(row, row.task, { ...facts, dueAtMs: 5 });
+      await tx.saveDue(row, 5);
+      await tx.saveDue(row, undefined);
+    }),
+  );
+  expect(sets(written)).toEqual([
+    'seq = ?, fence = ?',
+    'attempts = ?',
+    'seq = ?, attempts = ?, fence = ?, due_at = ?',
+    'due_at = ?',
+  ]);
+  expect(await kept()).toEqual(task);
+
+  // What a command that failed has written is not taken for kept.
+  group.begin();
+  const failed = group.command(async (tx) => {
+    const row = await read(tx);
+    await tx.saveTask(row, { ...row.task, seq: 9 }, facts);
+    throw new Error('no');
+  });
+  await expect(failed).rejects.toThrow('no');
+  await group.command(async (tx) => {
+    const row = await read(tx);
+    await tx.saveTask(row, { ...row.task, seq: 9 }, facts);
+  });
+  group.commit();
+  expect(await kept()).toEqual({ ...task, seq: 9 });
+});
