@@ -270,12 +270,12 @@ class HostPool implements ProcessCarrier {
 }
 
 const REPLACED = 'its code was replaced';
-const CLOSED = {
+export const CLOSED = {
   code: 'HOST_NOT_STARTED',
   message: 'The worker ends: no handler is started any more.',
   retryable: true,
 };
-const NO_FILE = {
+export const NO_FILE = {
   code: 'HANDLER_NOT_LOADED',
   message: 'The job names no handler file, which the carrier of processes needs.',
   retryable: true,

@@ -4,8 +4,8 @@
  */
 import { release } from 'node:os';
 import { resolve } from 'node:path';
+import { createHostCarrier } from '../carriers/hosts.ts';
 import { killHosts } from '../carriers/orphans.ts';
-import { createProcessCarrier } from '../carriers/process.ts';
 import { doctorAnswer, TaskError } from '../contract/index.ts';
 import { VERSION } from '../contract/version.ts';
 import { hostReasonOf } from '../core/host-reason.ts';
@@ -147,7 +147,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
     insecureHttp: settings.insecureHttp,
   });
   const cache = compileCacheFolder(io.env);
-  const hosts = createProcessCarrier({
+  const hosts = createHostCarrier({
     clock: io.clock,
     log,
     hostCommand: io.programs.host,

@@ -323,6 +323,12 @@ export const hostDefaults = {
   idleMs: 5 * MINUTE,
   /** A host is replaced after this many calls: what a handler leaks does not grow for ever. */
   callsPerHost: 1_000,
+  /** … and a shared one after this many: its calls are small ones, and at ten thousand a second it lives for ten. */
+  sharedCallsPerHost: 100_000,
+  /** A shared host that works is asked this often whether its handlers let it answer: a renewal's worth, and no load. */
+  sharedPingMs: 5 * SECOND,
+  /** Tasks that are remembered for having been in a shared host when it ended: they run alone. The oldest go first. */
+  suspectsMax: 1_000,
   /** Progress is taken from a host this often; the latest wins. */
   progressEveryMs: 100,
   /** A handler that never gives way cannot hear that progress was taken: it says something this often. */

@@ -1,7 +1,7 @@
 /**
  * Entry of a child process that runs handlers. Started by the agent alone, with its role in the environment and
  * its channel on a file descriptor of its own; ends at once, with everything it has started, when the channel
- * closes. Role `host`: loads one handler and runs one call of it at a time. Role `probe`: loads handlers one
+ * closes. Role `host`: loads one handler and runs one call of it at a time; `shared`: any number. Role `probe`: loads handlers one
  * after the other and tells what they declare.
  */
 import { openChannel } from './channel.ts';
@@ -15,6 +15,7 @@ import {
   ROLE_VARIABLE,
   RUN_AS_NODE_VARIABLE,
 } from './protocol.ts';
+import { serveSharedCalls } from './shared-calls.ts';
 
 const role = process.env[ROLE_VARIABLE];
 delete process.env[ROLE_VARIABLE];
@@ -31,7 +32,7 @@ for (const stream of [process.stdout, process.stderr]) {
   (stream as { _handle?: { setBlocking?(on: boolean): void } })._handle?.setBlocking?.(true);
 }
 
-if (role === 'host' || role === 'probe') {
+if (role === 'host' || role === 'shared' || role === 'probe') {
   const monotonicMs = performance.now.bind(performance);
   resolveOwnPackage();
   // One that fails ends the process, as it does in Node.
@@ -43,6 +44,7 @@ if (role === 'host' || role === 'probe') {
 
 function serve(monotonicMs: () => number): void {
   if (role === 'host') serveCalls(openChannel(), monotonicMs);
+  else if (role === 'shared') serveSharedCalls(openChannel(), monotonicMs);
   else {
     // Node's own frames of a require() that fails fill the usual ten, and the user's line would be cut off.
     Error.stackTraceLimit = 40;

@@ -1,0 +1,162 @@
+import type { TaskFailure } from '../contract/errors.ts';
+import { limits } from '../contract/limits.ts';
+import { largeResult, unwritableResult } from '../contract/result-bound.ts';
+import { hostDefaults } from '../core/defaults.ts';
+import { type RunningCall, startCall } from './call.ts';
+import type { ContextDoor } from './context.ts';
+import type { Handler } from './declaration.ts';
+import type { StopReason } from './errors.ts';
+import type { FrameBatch } from './frame-batch.ts';
+import { ProgressValve } from './progress-valve.ts';
+import type { CallJob, CallOutcome, FromHost, LogLevel, ToHost } from './protocol.ts';
+
+/**
+ * One call of several in a host. Phases: taken → running → over. Its end waits for the others of the same turn; what it
+ * says before is out at once, for it may hold the thread right after it.
+ */
+export class SharedCall implements ContextDoor {
+  readonly n: number;
+  over = false;
+  readonly #job: CallJob;
+  readonly #out: FrameBatch;
+  readonly #monotonicMs: () => number;
+  #progress: ProgressValve | undefined;
+  #running: RunningCall | undefined;
+  #stopped: StopReason | undefined;
+  #lines: Record<'stdout' | 'stderr', PrintedLines> | undefined;
+  #logBytes = 0;
+  #logBytesDropped = 0;
+
+  constructor(n: number, job: CallJob, out: FrameBatch, monotonicMs: () => number) {
+    this.n = n;
+    this.#job = job;
+    this.#out = out;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** @param ended called once. */
+  start(handler: Handler, ended: (call: SharedCall) => void): void {
+    const end = (outcome: CallOutcome) => {
+      this.#progress?.flush();
+      this.#lines?.stdout.end();
+      this.#lines?.stderr.end();
+      this.over = true;
+      ended(this);
+      this.#end(outcome);
+    };
+    // Told to stop before it was called: it never is.
+    if (this.#stopped !== undefined) {
+      end({ how: 'stopped' });
+      return;
+    }
+    this.#running = startCall(handler, this.#job, this);
+    void this.#running.outcome.then(end);
+  }
+
+  heard(frame: Exclude<ToHost, { t: 'load' | 'run' | 'ping' }>): void {
+    if (frame.t === 'stop') {
+      this.#stopped = frame.reason;
+      this.#running?.abort(frame.reason);
+    } else if (frame.t === 'more') this.#progress?.more();
+    else if (frame.refused === undefined) this.#running?.openGate();
+    else this.#running?.refuseGate(frame.refused);
+  }
+
+  crashed(thrown: unknown): void {
+    this.#running?.crashed(thrown);
+  }
+
+  /** Written to a stream of the process by this call. @returns whether it could be taken. */
+  printed(stream: 'stdout' | 'stderr', chunk: unknown, encoding: unknown): boolean {
+    let text: string;
+    if (typeof chunk === 'string')
+      text =
+        typeof encoding === 'string' && !/^utf-?8$/i.test(encoding)
+          ? Buffer.from(chunk, encoding as BufferEncoding).toString()
+          : chunk;
+    else if (chunk instanceof Uint8Array) text = Buffer.from(chunk).toString();
+    else return false; // The stream has the words for it.
+    this.#lines ??= {
+      stdout: new PrintedLines((line) => this.log('info', line)),
+      stderr: new PrintedLines((line) => this.log('warn', line)),
+    };
+    this.#lines[stream].push(text);
+    return true;
+  }
+
+  progress(update: Parameters<ContextDoor['progress']>[0]): void {
+    this.#progress ??= new ProgressValve(
+      (update) => this.#say({ t: 'progress', n: this.n, update }),
+      this.#monotonicMs,
+    );
+    this.#progress.put(update);
+  }
+
+  log(level: LogLevel, text: string): void {
+    const bytes = Buffer.byteLength(text) + hostDefaults.logLineOverheadBytes;
+    if (this.#logBytes + bytes > hostDefaults.logBytes) {
+      this.#logBytesDropped += bytes;
+      return;
+    }
+    this.#logBytes += bytes;
+    this.#say({ t: 'log', n: this.n, level, text });
+  }
+
+  effectRequested(): void {
+    this.#say({ t: 'effect', n: this.n });
+  }
+
+  #say(frame: FromHost): void {
+    this.#out.add(frame);
+    this.#out.flush();
+  }
+
+  #end(outcome: CallOutcome): void {
+    let error: TaskFailure;
+    try {
+      const bytes = this.#out.add(this.#endFrame(outcome), hostDefaults.resultBytes);
+      if (bytes <= hostDefaults.resultBytes) return;
+      error = largeResult(bytes, hostDefaults.resultBytes);
+    } catch (cause) {
+      error = unwritableResult(cause);
+    }
+    this.#out.add(this.#endFrame({ how: 'threw', error }));
+  }
+
+  #endFrame(outcome: CallOutcome): FromHost {
+    return { t: 'end', n: this.n, outcome, logBytesDropped: this.#logBytesDropped };
+  }
+}
+
+/** Lines of what is printed in pieces. One without an end is cut at its bound. */
+class PrintedLines {
+  readonly #tell: (line: string) => void;
+  #partial = '';
+  #skipping = false;
+
+  constructor(tell: (line: string) => void) {
+    this.#tell = tell;
+  }
+
+  push(text: string): void {
+    const lines = text.split('\n');
+    const last = lines.pop() ?? '';
+    for (const line of lines) {
+      if (!this.#skipping) this.#tell((this.#partial + line).replace(/\r$/, ''));
+      this.#skipping = false;
+      this.#partial = '';
+    }
+    if (this.#skipping) return;
+    this.#partial += last;
+    if (this.#partial.length <= limits.logLineBytes) return;
+    // The agent cuts it to its bytes and says so.
+    this.#tell(this.#partial.slice(0, limits.logLineBytes + 1));
+    this.#partial = '';
+    this.#skipping = true;
+  }
+
+  end(): void {
+    if (this.#partial !== '') this.#tell(this.#partial);
+    this.#partial = '';
+  }
+}
