@@ -16,7 +16,7 @@ import { endOfShared, tellEnd } from './shared-ends.ts';
 import type { SharedRun } from './shared-run.ts';
 import { SharedWatch } from './shared-watch.ts';
 
-export interface SharedHostContext extends HostContext {
+export interface SharedHostContext extends Omit<HostContext, 'tainted'> {
   readonly pingMs: number;
   /** One that has not answered for this long, with several jobs in it, is ended. */
   readonly takeMs: number;
@@ -62,7 +62,7 @@ export class SharedHost implements HostListener {
     this.#ctx = context;
     this.#clock = context.clock;
     this.#log = context.log;
-    this.#host = new Host(file, code, context);
+    this.#host = new Host(file, code, { ...context, tainted: () => {} });
     this.#out = new FrameBatch((bytes) => this.#host.process.write(bytes));
     this.#watch = new SharedWatch(context, {
       ask: () => this.#out.add({ t: 'ping' }),

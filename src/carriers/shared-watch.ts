@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import { drained } from './host-process.ts';
+import { drained } from './call-ends.ts';
 import type { KernelKills } from './out-of-memory.ts';
 import { namesOf } from './shared-ends.ts';
 import type { SharedHost } from './shared-host.ts';
