@@ -8,12 +8,52 @@ export type IdKind = 'tsk' | 'att' | 'ses' | 'req' | 'act' | 'key' | 'evt' | 'pr
 
 /** @param chance at least 10 unpredictable bytes. @param wallMs milliseconds since 1970. */
 export function makeId(kind: IdKind, wallMs: number, chance: Uint8Array): string {
-  let value = BigInt(Math.max(0, Math.trunc(wallMs))) & 0xffff_ffff_ffffn;
-  for (let i = 0; i < 10; i++) value = (value << 8n) | BigInt(chance[i] ?? 0);
-  let text = '';
-  for (let i = 0; i < 26; i++) {
-    text = DIGITS[Number(value & 31n)] + text;
-    value >>= 5n;
-  }
-  return `${kind}_${text}`;
+  return `${kind}_${timeDigits(wallMs)}${chanceDigits(chance, 0)}${chanceDigits(chance, 5)}`;
+}
+
+/** 48 bits in 10 digits. Ids of one moment share them. */
+function timeDigits(wallMs: number): string {
+  if (wallMs === latest.wallMs) return latest.digits;
+  const ms = Math.max(0, Math.trunc(wallMs)) % 2 ** 48;
+  if (Number.isNaN(ms)) throw new RangeError(`${wallMs} is no time`);
+  const digits = fiveDigits(Math.floor(ms / 2 ** 25)) + fiveDigits(ms % 2 ** 25);
+  latest = { wallMs, digits };
+  return digits;
+}
+
+let latest = { wallMs: Number.NaN, digits: '' };
+
+/** 25 bits. */
+function fiveDigits(value: number): string {
+  return (
+    digit(value >>> 20) +
+    digit(value >>> 15) +
+    digit(value >>> 10) +
+    digit(value >>> 5) +
+    digit(value)
+  );
+}
+
+/** Five bytes in eight digits. */
+function chanceDigits(bytes: Uint8Array, at: number): string {
+  const a = bytes[at] ?? 0;
+  const b = bytes[at + 1] ?? 0;
+  const c = bytes[at + 2] ?? 0;
+  const d = bytes[at + 3] ?? 0;
+  const e = bytes[at + 4] ?? 0;
+  return (
+    digit(a >>> 3) +
+    digit((a << 2) | (b >>> 6)) +
+    digit(b >>> 1) +
+    digit((b << 4) | (c >>> 4)) +
+    digit((c << 1) | (d >>> 7)) +
+    digit(d >>> 2) +
+    digit((d << 3) | (e >>> 5)) +
+    digit(e)
+  );
+}
+
+/** Of the lowest five bits. */
+function digit(value: number): string {
+  return DIGITS[value & 31] as string;
 }

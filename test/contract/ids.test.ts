@@ -44,3 +44,19 @@ it('survives a clock that is before 1970 or no number of whole milliseconds', ()
   for (const ms of [-1, 0.5, 2 ** 48 + 5])
     expect(makeId('req', ms, new Uint8Array(10))).toMatch(/^req_[0-9a-z]{26}$/);
 });
+
+it('is the 128 bits as one number in base 32', () => {
+  const digits = '0123456789abcdefghjkmnpqrstvwxyz';
+  fc.assert(
+    fc.property(wallMs, chance, (ms, bytes) => {
+      let value = bytes.reduce((all, byte) => (all << 8n) | BigInt(byte), BigInt(ms));
+      let text = '';
+      for (let i = 0; i < 26; i++) {
+        text = digits[Number(value & 31n)] + text;
+        value >>= 5n;
+      }
+      expect(makeId('tsk', ms, bytes)).toBe(`tsk_${text}`);
+    }),
+    { numRuns: runs(500) },
+  );
+});
