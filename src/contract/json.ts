@@ -4,6 +4,7 @@
  * No dependencies: handler hosts load this file too.
  */
 import { Fault, type JsonIssue, numberProblem, pathText } from './json-fault.ts';
+import { plainJson } from './json-plain.ts';
 import { bounds } from './limits.ts';
 
 export { type JsonIssue, pathText } from './json-fault.ts';
@@ -15,6 +16,8 @@ export type JsonParsed =
 
 /** Parses I-JSON text. Never throws; the first fault found is told. */
 export function parseJson(text: string, maxDepth: number = bounds.jsonDepth): JsonParsed {
+  const plain = plainJson(text, maxDepth);
+  if (plain !== undefined) return { ok: true, value: plain.value };
   const scan = new Scanner(text, maxDepth);
   const issue = scan.document();
   if (issue) return { ok: false, issues: [issue] };
