@@ -5,6 +5,7 @@ import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { Store } from '../ports/store.ts';
 import { Hub } from './hub.ts';
+import { KeyLooks } from './key-looks.ts';
 import { KeyLoop } from './key-loop.ts';
 import { KeyUse } from './key-use.ts';
 import { KeyWatch } from './key-watch.ts';
@@ -72,6 +73,7 @@ export function createApp(options: AppOptions): App {
     hub,
     facts,
     keyUse: new KeyUse({ store, clock }),
+    keyLooks: new KeyLooks({ store, keyWatch }),
     keyWatch,
     turns: options.turns ?? new Turns(serverDefaults),
   };

@@ -87,7 +87,7 @@ const NAMED_MAX = 5;
  * the key's own characters is ever compared.
  */
 async function authenticate(
-  { store, keyUse }: Services,
+  { store, keyUse, keyLooks }: Services,
   request: CallRequest,
 ): Promise<KeyRow | Refusal> {
   const header = request.header('authorization');
@@ -96,7 +96,7 @@ async function authenticate(
   const [, key] = /^Bearer +(\S{1,512})$/i.exec(header.trim()) ?? [];
   if (key === undefined || !key.startsWith(KEY_PREFIX))
     return unauthenticated('The Authorization header holds no key of the form "Bearer il_…".');
-  const row = await store.keyByHash(sha256(key));
+  const row = await keyLooks.byHash(sha256(key));
   const nowMs = await store.nowMs();
   const ended = endedKey(nowMs, row);
   if (ended || row === undefined) return ended ?? unauthenticated(UNKNOWN);

@@ -4,6 +4,7 @@ import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import type { Store } from '../ports/store.ts';
 import type { Hub } from './hub.ts';
+import type { KeyLooks } from './key-looks.ts';
 import type { KeyUse } from './key-use.ts';
 import type { KeyWatch } from './key-watch.ts';
 import type { Turns } from './turns.ts';
@@ -26,6 +27,7 @@ export interface Services {
   readonly hub: Hub;
   readonly facts: WorkerFactsCache;
   readonly keyUse: KeyUse;
+  readonly keyLooks: KeyLooks;
   readonly keyWatch: KeyWatch;
   readonly turns: Turns;
 }

@@ -9,7 +9,7 @@ import { beyondKey } from './auth.ts';
 import { keepNewTask } from './change.ts';
 import { sha256 } from './lease-token.ts';
 import type { Services } from './services.ts';
-import { taskViewText } from './task-view.ts';
+import { viewText } from './task-view.ts';
 import { check } from './validate.ts';
 
 /** One task into the queue, effectively once per idempotency key. */
@@ -37,7 +37,14 @@ export async function submit(
   if (beyond) return beyond;
   const done = await keep(services, key, checked.value);
   if (isRefusal(done)) return done;
-  const text = await taskViewText(services, done.row, { result: done.replayed });
+  const facts = await services.facts.of(key.project);
+  const text = await viewText(
+    services.store,
+    done.row,
+    { result: done.replayed },
+    done.nowMs,
+    facts,
+  );
   return done.replayed
     ? answerText(text, 200, { 'Idempotency-Replayed': 'true' })
     : answerText(text, 201);
@@ -47,15 +54,17 @@ function keep(
   { store, random, limits }: Services,
   key: KeyRow,
   request: SubmitRequest,
-): Promise<{ row: TaskRow; replayed: boolean } | Refusal> {
+): Promise<{ row: TaskRow; replayed: boolean; nowMs: number } | Refusal> {
   const { project } = key;
   const inputJson = JSON.stringify(request.input);
   const requestHash = request.idempotencyKey === undefined ? undefined : hashOf(request);
   const defaults = { ...defaultPolicy, leaseMs: limits.leaseMs.default };
   return store.write(async (tx) => {
+    const { nowMs } = tx;
     if (request.idempotencyKey !== undefined) {
       const before = await tx.taskByKey(project, request.idempotencyKey);
-      if (before && before.requestHash === requestHash) return { row: before.row, replayed: true };
+      if (before && before.requestHash === requestHash)
+        return { row: before.row, replayed: true, nowMs };
       if (before) {
         return refusal(
           'IDEMPOTENCY_CONFLICT',
@@ -64,14 +73,15 @@ function keep(
         );
       }
     }
-    const made = submitTask(tx.nowMs, request, {
-      id: makeId('tsk', tx.nowMs, random.bytes(10)),
+    const made = submitTask(nowMs, request, {
+      id: makeId('tsk', nowMs, random.bytes(10)),
       project,
       by: `key:${key.id}`,
       defaults,
     });
     const rank = claimRank(made.task);
-    return { row: await keepNewTask(tx, made, { rank, inputJson, requestHash }), replayed: false };
+    const row = await keepNewTask(tx, made, { rank, inputJson, requestHash });
+    return { row, replayed: false, nowMs };
   });
 }
 

@@ -73,12 +73,39 @@ function view(
       op: task.lateReport.op,
       at: instantText(task.lateReport.atMs),
     },
-    waitingFor: waitingFor(nowMs, task, attempt, facts),
+    waitingFor: waiting(nowMs, task, attempt, facts),
   };
 }
+
+/** Tasks that may be claimed wait for the same where they are alike: a flood of them is looked at once. */
+function waiting(
+  nowMs: number,
+  task: TaskState,
+  attempt: AttemptState | undefined,
+  facts: readonly WorkerFacts[],
+): string | undefined {
+  if (task.status !== 'queued' || task.availableAtMs > nowMs)
+    return waitingFor(nowMs, task, attempt, facts);
+  const words = WORDS.get(facts) ?? new Map<string, string | undefined>();
+  WORDS.set(facts, words);
+  const alike = `${task.type}@${task.schemaVersion} ${task.pool}`;
+  if (words.has(alike)) return words.get(alike);
+  const said = waitingFor(nowMs, task, attempt, facts);
+  if (words.size < WORDS_KEPT) words.set(alike, said);
+  return said;
+}
+
+/** They live as long as the facts do: some seconds. */
+const WORDS = new WeakMap<readonly WorkerFacts[], Map<string, string | undefined>>();
+const WORDS_KEPT = 1_000;
 
 export function instantText(ms: number): string;
 export function instantText(ms: number | undefined): string | undefined;
 export function instantText(ms: number | undefined): string | undefined {
-  return ms === undefined ? undefined : new Date(ms).toISOString();
+  if (ms === undefined) return undefined;
+  if (ms !== latest.ms) latest = { ms, text: new Date(ms).toISOString() };
+  return latest.text;
 }
+
+/** Instants of one commit are the same, and most views tell one of them more than once. */
+let latest = { ms: 0, text: new Date(0).toISOString() };
