@@ -161,6 +161,18 @@ export const workerDefaults = {
    * Beyond it they are read from the disk when they are sent.
    */
   reportsInMemoryBytes: 32 * 1_048_576,
+  /**
+   * Reports that come while others are under way gather behind them, so that calls are few and full: one more call begins when
+   * so many wait for each that is under way, …
+   */
+  reportsForOneMoreCall: 24,
+  /** … or after this: a slow answer must not hold up the next. An answer of a control plane nearby comes sooner. */
+  reportsGatherMs: 10,
+  /**
+   * While short work waits here for its slot, more reports are a moment away, and nobody waits for a single one: calls keep
+   * this much apart.
+   */
+  reportsAheadGatherMs: 4,
   /** A type whose handler could not be started is left out of claims so long: each try costs a task one of its tries. */
   typePause: { initialMs: SECOND, factor: 2, maxMs: MINUTE, jitter: 0.2 },
   /**

@@ -12,6 +12,7 @@ import type { Random } from '../ports/random.ts';
 import type { Transport } from '../ports/transport.ts';
 import type { Spool } from '../spool/index.ts';
 import { ContactBook } from './contact.ts';
+import { Deadlines } from './deadlines.ts';
 import { Durations } from './durations.ts';
 import { Served } from './served.ts';
 import { TypePauses } from './type-pauses.ts';
@@ -74,6 +75,8 @@ export class WorkerContext {
   served: Served;
   readonly meter: Meter;
   readonly contact: ContactBook;
+  /** Of handlers that run, and what they say. */
+  readonly deadlines: Deadlines;
   readonly durations = new Durations();
   readonly wake: {
     readonly claim: Wakeup;
@@ -127,6 +130,7 @@ export class WorkerContext {
     this.meter = ports.meter ?? noMeter;
     this.contact = new ContactBook(ports.clock);
     this.pauses = new TypePauses(this);
+    this.deadlines = new Deadlines(ports.clock);
     const wakeup = () => new Wakeup(ports.clock);
     this.wake = {
       claim: wakeup(),

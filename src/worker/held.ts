@@ -9,6 +9,7 @@ import { bounds } from '../contract/limits.ts';
 import { typeKey } from '../contract/names.ts';
 import type { AttemptState } from '../core/attempt.ts';
 import type { RunningJob } from '../ports/carrier.ts';
+import type { Timer } from '../ports/clock.ts';
 import type { SpooledReport, WorkedAt } from '../spool/index.ts';
 import type { ServedHandler } from './context.ts';
 import type { JobWords } from './job-words.ts';
@@ -48,6 +49,8 @@ export interface Held {
   /** When its handler got its input, by the clock. */
   begunAt?: number;
   job?: RunningJob;
+  /** Its time limits and the end of its grace. */
+  timers?: Timer[];
   /** Its handler was started by an earlier session and does not go: the processes of it. */
   leftPids?: readonly number[];
   words?: JobWords;

@@ -225,7 +225,7 @@ export class JobWords {
   }
 
   #later(ms: number, work: () => void): void {
-    const timer = this.#ctx.ports.clock.timer(ms, () => {
+    const timer = this.#ctx.deadlines.after(ms, () => {
       this.#timers.delete(timer);
       if (!this.#over) work();
     });

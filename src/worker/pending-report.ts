@@ -31,9 +31,10 @@ export class PendingReport {
   }
 
   get bytes(): number {
-    const { record, bodyOnDisk } = this.held;
+    const { record } = this.held;
     const words = this.words().reduce((sum, report) => sum + reportBytes(report) + 1, 0);
-    return words + (record && bodyOnDisk ? record.bytes : reportBytes(reportOf(this.held)) + 1);
+    // The record holds the report, and a little more.
+    return words + (record?.bytes ?? reportBytes(reportOf(this.held)) + 1);
   }
 
   /** When it may be sent, as far as it alone decides. */

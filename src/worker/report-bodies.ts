@@ -40,11 +40,16 @@ export class ReportBodies {
     this.#kept.delete(held);
   }
 
-  /** `undefined`: the disk does not give it now. It holds up no other, and is asked for again. */
-  async of(pending: PendingReport): Promise<TerminalReport | undefined> {
+  /** `undefined`: it is only on disk. */
+  inMemory({ held }: PendingReport): TerminalReport | undefined {
+    return held.record && held.bodyOnDisk ? undefined : reportOf(held);
+  }
+
+  /** From disk. `undefined`: the disk does not give it now. It holds up no other, and is asked for again. */
+  async read(pending: PendingReport): Promise<TerminalReport | undefined> {
     const { clock, log, random, spool } = this.#ctx.ports;
     const { held } = pending;
-    if (!held.record || !held.bodyOnDisk) return reportOf(held);
+    if (!held.record) return reportOf(held);
     try {
       return await spool.body(held.record);
     } catch (cause) {

@@ -13,7 +13,7 @@ import { PendingReport } from './pending-report.ts';
 import { keyRetry, pauseMs } from './refusals.ts';
 import { ReportBodies } from './report-bodies.ts';
 import { ReportLine } from './report-line.ts';
-import { type ReportResult, sendReports } from './send-reports.ts';
+import { type ReportResult, reportBytes, sendReports } from './send-reports.ts';
 import { tellAnswer } from './tell-answer.ts';
 
 export class ReportLoop {
@@ -23,6 +23,11 @@ export class ReportLoop {
   readonly #line: ReportLine;
   readonly #bodies: ReportBodies;
   #calls = 0;
+  /** Of those that wait, in calls that are under way. */
+  #inFlight = 0;
+  #lastCallAt = Number.NEGATIVE_INFINITY;
+  /** The loop looks again by itself at what gathers behind a call. */
+  #gathers = false;
   #done: Promise<void> | undefined;
   #untried: { readonly ids: Set<string>; readonly resolve: () => void } | undefined;
 
@@ -58,7 +63,7 @@ export class ReportLoop {
         this.#ctx.wake.reports.wake();
       });
     }
-    this.#ctx.wake.reports.wake();
+    if (!this.#gathers || this.#manyWait()) this.#ctx.wake.reports.wake();
   }
 
   /** Not answered yet. */
@@ -85,27 +90,47 @@ export class ReportLoop {
   async #run(): Promise<void> {
     while (!this.#ctx.stopped) {
       await this.#ctx.wake.reports.wait(this.#pause());
+      this.#gathers = false;
       this.#send();
     }
   }
 
+  /** Enough for one more call, whatever is under way. */
+  #manyWait(): boolean {
+    const waiting = this.#pending.size - this.#inFlight;
+    return waiting >= Math.max(1, this.#calls) * workerDefaults.reportsForOneMoreCall;
+  }
+
+  /** When the next call may begin. At once for a lone report; few wait for those that are under way, or are about to come. */
+  #nextCallAt(): number {
+    if (this.#manyWait()) return Number.NEGATIVE_INFINITY;
+    if (this.#calls > 0) return this.#lastCallAt + workerDefaults.reportsGatherMs;
+    if (this.#attempts.slots.waiting === 0) return Number.NEGATIVE_INFINITY;
+    return this.#lastCallAt + workerDefaults.reportsAheadGatherMs;
+  }
+
   /** How long until something may be sent, unless woken. */
   #pause(): number {
-    if (this.#calls >= this.#line.callsMax) return Number.POSITIVE_INFINITY;
+    if (this.#calls >= this.#line.callsMax || this.#pending.size === this.#inFlight)
+      return Number.POSITIVE_INFINITY;
     const now = this.#ctx.ports.clock.now();
     let next = Number.POSITIVE_INFINITY;
     for (const pending of this.#pending.values()) {
       next = Math.min(next, pending.dueAt(this.#ctx));
       if (next <= now) break;
     }
-    return Math.ceil(Math.max(0, Math.max(next, this.#line.openAt) - now));
+    const open = Math.max(this.#line.openAt, this.#nextCallAt());
+    this.#gathers = next <= now && open > now;
+    return Math.ceil(Math.max(0, Math.max(next, open) - now));
   }
 
   #send(): void {
     const now = this.#ctx.ports.clock.now();
     while (!this.#ctx.stopped && this.#calls < this.#line.callsMax && now >= this.#line.openAt) {
+      if (now < this.#nextCallAt()) return;
       const group = this.#line.silent ? this.#probe(now) : this.#group(now);
       if (group.length === 0) return;
+      this.#lastCallAt = now;
       void this.#call(group, now);
     }
   }
@@ -147,21 +172,33 @@ export class ReportLoop {
 
   async #call(group: readonly PendingReport[], now: number): Promise<void> {
     this.#calls++;
+    this.#inFlight += group.length;
     for (const pending of group) {
       pending.inFlight = true;
       pending.triedAt = now;
     }
     const sent: { pending: PendingReport; reports: Report[] }[] = [];
+    const all: Report[] = [];
+    const sizes = new Map<Report, number>();
     for (const pending of group) {
-      const body = await this.#bodies.of(pending);
-      if (body) sent.push({ pending, reports: [...pending.words(), body] });
-      else pending.inFlight = false;
+      const body = this.#bodies.inMemory(pending) ?? (await this.#bodies.read(pending));
+      if (body === undefined) {
+        pending.inFlight = false;
+        continue;
+      }
+      const { record } = pending.held;
+      if (record) sizes.set(body, record.bytes);
+      const reports = [...pending.words(), body];
+      sent.push({ pending, reports });
+      all.push(...reports);
     }
     const results = await sendReports(
       this.#ctx,
-      sent.flatMap(({ reports }) => reports),
+      all,
+      (report) => sizes.get(report) ?? reportBytes(report),
     );
     this.#calls--;
+    this.#inFlight -= group.length;
     const others =
       sent.length > 0 &&
       this.#heard(
@@ -176,7 +213,8 @@ export class ReportLoop {
       for (const [i, report] of reports.slice(0, -1).entries())
         pending.held.words?.told(report, own[i]);
       const result = own.at(-1);
-      if (result) await this.#answered(pending, result, others);
+      const kept = result && this.#answered(pending, result, others);
+      if (kept) await kept;
     }
     this.#tellTried(group);
     this.#tellForeign();
@@ -211,7 +249,12 @@ export class ReportLoop {
     return false;
   }
 
-  async #answered(pending: PendingReport, result: ReportResult, lineUp: boolean): Promise<void> {
+  /** What is kept may have to read the key again. */
+  #answered(
+    pending: PendingReport,
+    result: ReportResult,
+    lineUp: boolean,
+  ): Promise<void> | undefined {
     const { held } = pending;
     const decision = decideAnswer(reportOf(held), result, {
       project: this.#projectOf(held),
@@ -223,8 +266,7 @@ export class ReportLoop {
     const { op } = reportOf(held);
     if (decision.kind === 'keep') {
       meter.report(op, decision.because);
-      await this.#keep(pending, result, decision, lineUp);
-      return;
+      return this.#keep(pending, result, decision, lineUp);
     }
     meter.report(op, decision.kind === 'done' ? 'accepted' : decision.kind);
     this.#ctx.keyAccepted();
@@ -235,6 +277,7 @@ export class ReportLoop {
     if (!held.record) held.unwritten = { report: reportOf(held), followUp: held.state.followUp };
     tellAnswer(this.#ctx.ports.log, held, decision, this.#ctx.ports.spool.folder);
     this.#attempts.feed(held, { kind: 'report-answered', verdict: decision });
+    return undefined;
   }
 
   /** By which a 404 is judged: a record made for another address is not known here, whatever its project is called. */

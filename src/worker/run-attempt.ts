@@ -2,8 +2,7 @@ import { typeKey } from '../contract/names.ts';
 import { resultSize } from '../contract/result-bound.ts';
 import type { AttemptEffect } from '../core/attempt.ts';
 import { hostDefaults, workerDefaults } from '../core/defaults.ts';
-import type { JobEnd, RunningJob, StopReason } from '../ports/carrier.ts';
-import type { Timer } from '../ports/clock.ts';
+import type { JobEnd, StopReason } from '../ports/carrier.ts';
 import { Attempts } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
 import { Gates } from './gates.ts';
@@ -24,8 +23,6 @@ export class RunAttempt {
   readonly #gates: Gates;
   readonly #words: QuickReports;
   readonly #disk: OnDisk;
-  /** Of handlers that run: their time limits and the end of their grace. */
-  readonly #timers = new Set<Timer>();
 
   constructor(ctx: WorkerContext) {
     this.#ctx = ctx;
@@ -44,9 +41,8 @@ export class RunAttempt {
 
   /** The worker has ended: nothing is to be timed or said any more, whatever a handler still does. */
   stop(): void {
-    for (const timer of this.#timers) timer.cancel();
-    this.#timers.clear();
     for (const held of this.attempts) void held.words?.end();
+    this.#ctx.deadlines.stop();
   }
 
   #carryOut(held: Held, effects: readonly AttemptEffect[]): void {
@@ -94,7 +90,7 @@ export class RunAttempt {
     const outOfTime = () => this.attempts.feed(held, { kind: 'timed-out' });
     // A host that starts slowly takes nothing from its handler's time.
     const timeIt = () => {
-      if (begun && held.job && limit !== undefined) this.#time(held.job, limit, outOfTime);
+      if (begun && held.job && limit !== undefined) this.#time(held, limit, outOfTime);
     };
     const job = this.#ctx.ports.carrier.start(
       {
@@ -133,9 +129,11 @@ export class RunAttempt {
     );
     held.job = job;
     timeIt();
-    if (limit !== undefined) this.#time(job, limit + workerDefaults.beginMs, outOfTime);
+    if (limit !== undefined) this.#time(held, limit + workerDefaults.beginMs, outOfTime);
     void job.ended.then((ended) => {
       const end = withinBound(held, ended);
+      for (const timer of held.timers ?? []) timer.cancel();
+      delete held.timers;
       void words.end();
       this.#note(held, 'endedAt');
       this.#took(held);
@@ -170,7 +168,7 @@ export class RunAttempt {
       { attemptId: held.attempt.attemptId, reason },
     );
     held.job.stop(reason, graceMs);
-    this.#time(held.job, graceMs + workerDefaults.killWaitMs, () => this.#stuck(held));
+    this.#time(held, graceMs + workerDefaults.killWaitMs, () => this.#stuck(held));
   }
 
   /** Stopped or killed, also for what it left behind after its end, and not gone: it keeps its slot, and nothing is said for it. */
@@ -189,16 +187,9 @@ export class RunAttempt {
   }
 
   /** Unless the job ends before. */
-  #time(job: RunningJob, ms: number, fire: () => void): void {
-    const timer = this.#ctx.ports.clock.timer(ms, () => {
-      this.#timers.delete(timer);
-      fire();
-    });
-    this.#timers.add(timer);
-    void job.ended.then(() => {
-      timer.cancel();
-      this.#timers.delete(timer);
-    });
+  #time(held: Held, ms: number, fire: () => void): void {
+    held.timers ??= [];
+    held.timers.push(this.#ctx.deadlines.after(ms, fire));
   }
 }
 

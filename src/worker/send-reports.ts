@@ -9,14 +9,18 @@ export type ReportResult = Answer<ReportAnswer>;
  * Sends reports in as few calls as the limits allow and gives one answer for each, in order. A batch that is
  * refused whole refuses no report: it is halved and sent again; one alone is sent as a single call, and that decides.
  * After the end of the worker nothing is sent any more.
+ * @param bytesOf where they are known already.
  */
 export async function sendReports(
   ctx: WorkerContext,
   reports: readonly Report[],
-): Promise<ReportResult[]> {
+  bytesOf: (report: Report) => number = reportBytes,
+): Promise<readonly ReportResult[]> {
+  const chunks = batches(reports, bytesOf, ctx.limits);
+  const [only] = chunks;
+  if (only !== undefined && chunks.length === 1) return sendChunk(ctx, only);
   const results: ReportResult[] = [];
-  for (const chunk of batches(reports, reportBytes, ctx.limits))
-    results.push(...(await sendChunk(ctx, chunk)));
+  for (const chunk of chunks) results.push(...(await sendChunk(ctx, chunk)));
   return results;
 }
 

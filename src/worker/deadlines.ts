@@ -1,0 +1,68 @@
+import type { Clock, Timer } from '../ports/clock.ts';
+
+/**
+ * Times by which something is to be done unless it is cancelled, as it mostly is: one timer of the clock for all of the
+ * same length, not one for each.
+ */
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #rows = new Map<number, Row>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls `fire` once after `ms`. */
+  after(ms: number, fire: () => void): Timer {
+    let row = this.#rows.get(ms);
+    if (row === undefined) {
+      row = { ms, waiting: new Set(), timer: undefined };
+      this.#rows.set(ms, row);
+    }
+    const { waiting } = row;
+    const one: Deadline = { at: this.#clock.now() + ms, fire };
+    waiting.add(one);
+    if (row.timer === undefined) this.#arm(row, ms);
+    return { cancel: () => void waiting.delete(one) };
+  }
+
+  /** Nothing is due any more. */
+  stop(): void {
+    for (const { timer, waiting } of this.#rows.values()) {
+      timer?.cancel();
+      waiting.clear();
+    }
+    this.#rows.clear();
+  }
+
+  #arm(row: Row, ms: number): void {
+    row.timer = this.#clock.timer(ms, () => this.#due(row));
+  }
+
+  #due(row: Row): void {
+    row.timer = undefined;
+    const now = this.#clock.now();
+    // In the order of their times: all are of one length.
+    for (const one of row.waiting) {
+      if (one.at > now) break;
+      row.waiting.delete(one);
+      one.fire();
+    }
+    const [next] = row.waiting;
+    if (next !== undefined) {
+      if (row.timer === undefined) this.#arm(row, Math.max(0, next.at - this.#clock.now()));
+    } else if (row.timer === undefined) this.#rows.delete(row.ms);
+  }
+}
+
+interface Deadline {
+  readonly at: number;
+  readonly fire: () => void;
+}
+
+interface Row {
+  readonly ms: number;
+  /** Oldest first. */
+  readonly waiting: Set<Deadline>;
+  timer: Timer | undefined;
+}

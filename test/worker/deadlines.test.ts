@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest';
+import { SimulatedMachine } from '../../sim/machine.ts';
+import { Deadlines } from '../../src/worker/deadlines.ts';
+import { SimWorld } from './sim-rig.ts';
+
+function made() {
+  const { clock } = new SimulatedMachine();
+  let armed = 0;
+  const deadlines = new Deadlines({
+    now: () => clock.now(),
+    wall: () => clock.wall(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+    timer: (ms, fire) => {
+      armed++;
+      return clock.timer(ms, fire);
+    },
+  });
+  return { clock, deadlines, armed: () => armed };
+}
+
+it('calls each at its time, and none that was cancelled', async () => {
+  const { clock, deadlines } = made();
+  const called: string[] = [];
+  const from = clock.now();
+  const call = (name: string) => () => called.push(`${name} ${clock.now() - from}`);
+  deadlines.after(100, call('a'));
+  deadlines.after(30, call('b')).cancel();
+  await clock.time.until(clock.sleep(50), 1_000);
+  const last = deadlines.after(100, call('c'));
+  deadlines.after(100, call('d'));
+  await clock.time.until(clock.sleep(200), 1_000);
+  last.cancel();
+  expect(called).toEqual(['a 100', 'c 150', 'd 150']);
+});
+
+it('has one timer for a thousand that are cancelled', async () => {
+  const { clock, deadlines, armed } = made();
+  for (let n = 0; n < 1_000; n++) deadlines.after(1_000, () => {}).cancel();
+  expect(armed()).toBe(1);
+  await clock.time.until(clock.sleep(5_000), 10_000);
+  expect(armed()).toBe(1);
+});
+
+it('calls nothing after its stop', async () => {
+  const { clock, deadlines } = made();
+  deadlines.after(10, () => expect.fail('called'));
+  deadlines.stop();
+  await clock.time.until(clock.sleep(50), 1_000);
+});
+
+it('sends a lone report at once, and those that come while short work waits in few calls', async () => {
+  const world = new SimWorld();
+  const all = Array.from({ length: 200 }, () => world.transport.offer({ type: 'demo/hello' }));
+  await world.start({ maxConcurrent: 2, scripts: { 'demo/hello': world.works(2) } });
+  await world.until(() => all.every(({ ended }) => ended), 20_000);
+  const { length } = world.transport.of('batch');
+  expect(length).toBeLessThan(all.length / 2);
+  const alone = world.transport.offer({ type: 'demo/hello' });
+  world.transport.hint({ kind: 'wake', types: [] });
+  await world.until(() => world.carrier.started.length === all.length + 1, 1_000);
+  const before = world.now;
+  await world.until(() => alone.ended !== undefined, 1_000);
+  expect(world.now - before).toBeLessThan(10);
+  world.check();
+});
