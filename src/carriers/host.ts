@@ -10,20 +10,21 @@ import { encodeFrame, type FromHost } from '../handler/protocol.ts';
 import type { HandlerCode } from '../ports/carrier.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import { type HostGone, type HostListener, HostProcess } from './host-process.ts';
+import type { HostGone, HostListener, HostProcess } from './host-process.ts';
+import type { HostStart } from './host-starts.ts';
+import { type WearLimits, wornOut } from './host-wear.ts';
 import type { NewProcesses } from './new-processes.ts';
-import type { SpawnOptions } from './spawn-host.ts';
+import { residentBytes } from './resident.ts';
 
 /** Why a host serves nothing; `undefined` from `ready` means that it does. */
 export type NotReady = TaskFailure;
 
 export interface HostContext {
-  readonly spawn: SpawnOptions;
+  readonly start: HostStart;
   readonly clock: Clock;
   readonly log: Log;
   readonly newProcesses: NewProcesses;
   readonly startMs: number;
-  readonly callsMax: number;
   /** Something broke in it while it had no job. */
   tainted(host: Host): void;
 }
@@ -37,19 +38,22 @@ export class Host {
   /** Processes that the module started while it was loaded: they stay as long as the host. */
   kept: ReadonlySet<number> = new Set();
   calls = 0;
-  readonly callsMax: number;
   loaded = false;
   /** Takes no further call: why, for the log. */
   retired: string | undefined;
   readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #since: number;
   readonly #resting: HostListener;
+  #looked: { readonly at: number; readonly firstBytes: number | undefined } | undefined;
 
   constructor(file: string, code: HandlerCode | undefined, context: HostContext) {
-    const { spawn, clock, log, newProcesses, startMs } = context;
+    const { start, clock, log, newProcesses, startMs } = context;
     this.file = file;
     this.code = code;
-    this.callsMax = context.callsMax;
     this.#log = log;
+    this.#clock = clock;
+    this.#since = clock.now();
     this.#resting = {
       frame: (frame) => {
         if (frame.t !== 'tainted') return;
@@ -58,14 +62,12 @@ export class Host {
       },
       output: () => {},
     };
-    const mark = newProcesses.mark();
-    this.process = new HostProcess(spawn, clock, log);
-    void this.process.started.then((pid) => pid && newProcesses.verify(mark, pid));
+    this.process = start.process;
     const kept = code?.kept === undefined ? {} : { kept: { file: code.kept, id: code.id } };
     this.process.write(encodeFrame({ t: 'load', file, ...kept }));
     this.ready = this.#load(clock, startMs).then((failure) => {
       if (failure) this.retire('not loaded');
-      else this.kept = new Set(newProcesses.since(mark, this.process.kin));
+      else this.kept = new Set(newProcesses.since(start.mark, this.process.kin));
       this.loaded = failure === undefined;
       return failure;
     });
@@ -85,6 +87,18 @@ export class Host {
     const text = `In a host of ${this.file} something was thrown that nobody caught: ${why}. The host is replaced as soon as its call is over.`;
     this.#log.warn('host.tainted', text, { pid: this.process.pid, file: this.file });
     this.retire('something was thrown in it that nobody caught');
+  }
+
+  /** Between two calls: why a new one had better take its place. */
+  worn(limits: WearLimits): string | undefined {
+    const now = this.#clock.now();
+    const wear = { calls: this.calls, ageMs: now - this.#since };
+    const looked = this.#looked;
+    const look = looked === undefined || now - looked.at >= hostDefaults.hostLookMs;
+    const nowBytes = look ? residentBytes(this.process.pid) : undefined;
+    const firstBytes = looked === undefined ? nowBytes : looked.firstBytes;
+    if (look) this.#looked = { at: now, firstBytes };
+    return wornOut({ ...wear, firstBytes, nowBytes }, limits);
   }
 
   /** Takes no more calls; the first reason stays. */

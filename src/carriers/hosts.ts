@@ -32,6 +32,7 @@ export function routed(
       if (job.sharesHost !== true) return own.start(job, listener);
       return suspects.has(job.taskId) ? alone(job, listener) : shared.start(job, listener);
     },
+    prepare: () => own.prepare(),
     warm: (files) => own.warm(files),
     keepOnly: (codes) => {
       own.keepOnly(codes);

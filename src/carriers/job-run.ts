@@ -287,7 +287,6 @@ export class JobRun implements RunningJob, HostListener {
     if (this.#ctx.spoils(outcome)) host.retire('its call failed for a reason of this host');
     if (this.#stopReason !== undefined) host.retire('its call was stopped');
     if (host.process.outputClosed) host.retire('its call closed its output');
-    if (host.calls >= host.callsMax) host.retire('it has had its number of calls');
     await this.#closed(outcome);
   }
 

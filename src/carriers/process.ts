@@ -16,6 +16,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { CallEnds } from './call-ends.ts';
 import { Host } from './host.ts';
+import { HostStarts } from './host-starts.ts';
+import type { WearLimits } from './host-wear.ts';
 import type { JobRunContext } from './job-context.ts';
 import { JobRun } from './job-run.ts';
 import { NewProcesses } from './new-processes.ts';
@@ -45,12 +47,16 @@ export interface ProcessCarrierOptions {
   readonly takeMs?: number;
   /** Default: `hostDefaults.callsPerHost`. */
   readonly callsPerHost?: number;
+  /** Default: `hostDefaults.hostMaxAgeMs`. */
+  readonly hostMaxAgeMs?: number;
   /** Whether a host is not used again after such an end, because what broke may be in its process. Default: never. */
   readonly spoils?: (end: JobEnd) => boolean;
 }
 
 /** A carrier that can also start hosts ahead of their first job, and let go of code that was replaced. */
 export interface ProcessCarrier extends Carrier {
+  /** Starts a host ahead, for whatever handler the first job asks for. */
+  prepare(): void;
   /** Starts a host for each of these files, as far as there is room. Resolves when they are loaded or have failed. */
   warm(files: readonly string[]): Promise<void>;
   /**
@@ -75,7 +81,8 @@ class HostPool implements ProcessCarrier {
   readonly #queue = new Set<JobRun>();
   readonly #newProcesses: NewProcesses;
   readonly #context: JobRunContext;
-  #started = 0;
+  readonly #starts: HostStarts;
+  readonly #wear: WearLimits;
   #closed = false;
   #maxHosts: number;
   #codes: ReadonlySet<string> | undefined;
@@ -83,9 +90,21 @@ class HostPool implements ProcessCarrier {
   constructor(options: ProcessCarrierOptions) {
     this.#options = options;
     this.#maxHosts = options.maxHosts;
-    const { clock } = options;
+    this.#wear = {
+      callsPerHost: options.callsPerHost ?? hostDefaults.callsPerHost,
+      maxAgeMs: options.hostMaxAgeMs ?? hostDefaults.hostMaxAgeMs,
+      growthBytes: hostDefaults.hostGrowthBytes,
+      growthFromMs: hostDefaults.hostGrowthFromMs,
+    };
+    const { clock, log, hostCommand: command, env, marker, cwd, compileCache } = options;
+    const { idleMs = hostDefaults.idleMs } = options;
     this.#newProcesses = new NewProcesses(clock);
-    this.#idle = new SameWait(clock, options.idleMs ?? hostDefaults.idleMs, (host) => {
+    this.#starts = new HostStarts({
+      spawn: { command, role: 'host', env, marker, cwd, compileCache },
+      ...{ clock, log, newProcesses: this.#newProcesses, idleMs },
+      room: () => this.#next(),
+    });
+    this.#idle = new SameWait(clock, idleMs, (host) => {
       host.retire('it was idle');
       this.#end(host);
     });
@@ -94,7 +113,7 @@ class HostPool implements ProcessCarrier {
       newProcesses: this.#newProcesses,
       ends: new CallEnds(this.#newProcesses),
       kernelKills: new KernelKills(clock),
-      log: options.log,
+      log,
       taking: new SameWait(clock, options.takeMs ?? hostDefaults.takeMs, (run) => run.takeLate()),
       spoils: options.spoils ?? (() => false),
       again: (run) => this.#place(run),
@@ -112,19 +131,21 @@ class HostPool implements ProcessCarrier {
     return run;
   }
 
+  prepare(): void {
+    if (!this.#closed && this.#hosts.size < this.#maxHosts) this.#starts.prepare();
+  }
+
   async warm(files: readonly string[]): Promise<void> {
-    const started: Promise<unknown>[] = [];
-    for (const file of files) {
-      if (this.#closed || this.#hosts.size >= this.#maxHosts) break;
-      const host = this.#newHost(file, undefined);
-      this.#warming.add(host);
-      const loaded = host.ready.then(() => {
-        this.#warming.delete(host);
-        this.#released(host);
-      });
-      started.push(loaded);
-    }
-    await Promise.all(started);
+    await Promise.all(files.map((file) => this.#warm(file, undefined)));
+  }
+
+  async #warm(file: string, code: HandlerCode | undefined): Promise<void> {
+    if (this.#closed || this.#hosts.size >= this.#maxHosts) return;
+    const host = this.#newHost(file, code);
+    this.#warming.add(host);
+    await host.ready;
+    this.#warming.delete(host);
+    this.#released(host);
   }
 
   keepOnly(codes: ReadonlySet<string>): void {
@@ -156,32 +177,35 @@ class HostPool implements ProcessCarrier {
     for (const host of this.#hosts) host.retire('the worker ends');
     const ending = [...this.#idle.items(), ...this.#warming];
     for (const host of ending) this.#end(host);
-    await Promise.all(ending.map((host) => host.process.gone));
+    await Promise.all([this.#starts.close(), ...ending.map((host) => host.process.gone)]);
     this.#tidy();
   }
 
   #place(run: JobRun): void {
+    if (!this.#placed(run)) this.#queue.add(run);
+  }
+
+  /** False: it has to wait for a host, or for its turn to start one. */
+  #placed(run: JobRun): boolean {
     const { code, file } = run.job;
     if (this.#closed || file === undefined) {
+      this.#queue.delete(run);
       run.giveUp(this.#closed ? CLOSED : NO_FILE);
-      return;
+      return true;
     }
     const warm = this.#warmFor(file, code);
-    if (warm) {
-      this.#idle.delete(warm);
-      void run.runOn(warm);
-      return;
-    }
-    if (this.#hosts.size >= this.#maxHosts) {
-      const [oldest] = this.#idle.items();
-      if (oldest === undefined) {
-        this.#queue.add(run);
-        return;
+    if (warm === undefined) {
+      if (this.#starts.busy) return false;
+      if (this.#hosts.size >= this.#maxHosts) {
+        const [oldest] = this.#idle.items();
+        if (oldest === undefined) return false;
+        oldest.retire('another handler needs its place');
+        this.#end(oldest);
       }
-      oldest.retire('another handler needs its place');
-      this.#end(oldest);
-    }
-    void run.runOn(this.#newHost(file, code));
+    } else this.#idle.delete(warm);
+    this.#queue.delete(run);
+    void run.runOn(warm ?? this.#newHost(file, code));
+    return true;
   }
 
   /** The one that rests for the shortest time: what it has in the caches of the processor is still there. */
@@ -194,18 +218,16 @@ class HostPool implements ProcessCarrier {
   }
 
   #newHost(file: string, code: HandlerCode | undefined): Host {
-    const { hostCommand, env, marker, cwd, compileCache, clock, log } = this.#options;
-    // The session is fresh for each process of ours, so no other host ever has this.
-    const id = `${marker}/${++this.#started}`;
+    const { clock, log } = this.#options;
     const host = new Host(file, code, {
-      spawn: { command: hostCommand, role: 'host', env, marker, id, cwd, compileCache },
+      start: this.#starts.take(),
       clock,
       log,
       newProcesses: this.#newProcesses,
       startMs: this.#options.startMs ?? hostDefaults.startMs,
-      callsMax: this.#options.callsPerHost ?? hostDefaults.callsPerHost,
       tainted: (broken) => this.#end(broken),
     });
+    void host.ready.then(() => this.#starts.over(host.process));
     this.#hosts.add(host);
     void host.process.gone.then((gone) => {
       this.#forget(host);
@@ -228,8 +250,16 @@ class HostPool implements ProcessCarrier {
       host.retire(this.#replaced(host) ? REPLACED : 'there are fewer slots');
       this.#end(host);
     } else {
-      host.rest();
-      this.#idle.add(host);
+      const worn = host.calls > 0 ? host.worn(this.#wear) : undefined;
+      if (worn === undefined) {
+        host.rest();
+        this.#idle.add(host);
+      } else {
+        host.retire(worn);
+        this.#end(host);
+        // Whoever waits starts one himself; else the next call finds one as it would have found this.
+        if (this.#queue.size === 0) void this.#warm(host.file, host.code);
+      }
     }
     if (this.#queue.size > 0) this.#next();
   }
@@ -238,8 +268,7 @@ class HostPool implements ProcessCarrier {
   #next(): void {
     for (const run of this.#queue) {
       if (this.#hosts.size >= this.#maxHosts && this.#idle.size === 0) return;
-      this.#queue.delete(run);
-      this.#place(run);
+      this.#placed(run);
     }
   }
 

@@ -17,6 +17,7 @@ import type { SharedRun } from './shared-run.ts';
 import { SharedWatch } from './shared-watch.ts';
 
 export interface SharedHostContext extends Omit<HostContext, 'tainted'> {
+  readonly callsMax: number;
   readonly pingMs: number;
   /** One that has not answered for this long, with several jobs in it, is ended. */
   readonly takeMs: number;

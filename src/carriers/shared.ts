@@ -11,6 +11,7 @@ import type { HandlerCode, Job, JobListener, RunningJob } from '../ports/carrier
 import type { Host } from './host.ts';
 import { notTakenByAny, tellNotTaken } from './host-ends.ts';
 import type { HostGone } from './host-process.ts';
+import { startHost } from './host-starts.ts';
 import { NewProcesses } from './new-processes.ts';
 import { KernelKills } from './out-of-memory.ts';
 import { CLOSED, NO_FILE, type ProcessCarrier, type ProcessCarrierOptions } from './process.ts';
@@ -25,7 +26,7 @@ export interface SharedCarrierOptions extends ProcessCarrierOptions {
   readonly pingMs?: number;
 }
 
-/** `warm` does nothing: the first task of a type starts its host for all. */
+/** `prepare` and `warm` do nothing: the first task of a type starts its host for all. */
 export function createSharedCarrier(options: SharedCarrierOptions): ProcessCarrier {
   return new SharedPool(options);
 }
@@ -39,7 +40,7 @@ class SharedPool implements ProcessCarrier {
   /** By file and code: the one that takes what comes. */
   readonly #current = new Map<string, SharedHost>();
   readonly #newProcesses: NewProcesses;
-  readonly #context: Omit<SharedHostContext, 'spawn'>;
+  readonly #context: Omit<SharedHostContext, 'start'>;
   #started = 0;
   #closed = false;
   #maxHosts: number;
@@ -81,6 +82,8 @@ class SharedPool implements ProcessCarrier {
     });
     return run;
   }
+
+  prepare(): void {}
 
   async warm(): Promise<void> {}
 
@@ -151,7 +154,10 @@ class SharedPool implements ProcessCarrier {
     const id = `${marker}/s${++this.#started}`;
     const host = new SharedHost(file, code, {
       ...this.#context,
-      spawn: { command: hostCommand, role: 'shared', env, marker, id, cwd, compileCache },
+      start: startHost(
+        { command: hostCommand, role: 'shared', env, marker, id, cwd, compileCache },
+        this.#context,
+      ),
     });
     this.#hosts.add(host);
     void host.process.gone.then((gone) => {

@@ -1,6 +1,7 @@
 /** Every number of our own, unit in its name, reason beside it. Numbers of the wire: `contract/limits.ts`. */
 
 export { outboxDefaults, spoolDefaults } from './disk-defaults.ts';
+export { hostDefaults } from './host-defaults.ts';
 export { readinessDefaults, statusDefaults } from './watch-defaults.ts';
 
 const SECOND = 1_000;
@@ -307,73 +308,6 @@ export const clientDefaults = {
   eventsGapMaxMs: 2 * SECOND,
   /** A control plane that answers nothing for so long ends `await` and followed events. */
   silenceMs: 5 * MINUTE,
-} as const;
-
-/** Handler hosts and what they may say. Small enough for a host to load. */
-export const hostDefaults = {
-  /** Hosts are that much nicer than the agent: about a tenth of its weight where they compete for a core. */
-  nice: 10,
-  /** From the start of a host's process until the handler's module is loaded; slow disks, large modules. */
-  startMs: 30 * SECOND,
-  /**
-   * A used host takes a task at once; one that does not in this time runs something that an earlier task left. Far above
-   * what a machine with every core busy needs: a slow host is not a stuck one.
-   */
-  takeMs: 30 * SECOND,
-  /**
-   * A handler inside the program, and the first of a fresh host, waits this long at most until the record says that it
-   * begins: a hundred times what an ordinary disk needs (no fsync), and nothing beside a lease.
-   */
-  givingMs: 50,
-  /** Hosts that a task is given to, one after the other, until one takes it: the second is a new one. */
-  takeHosts: 2,
-  /** A module's load at discovery, its top-level await included. */
-  probeMs: 10 * SECOND,
-  /** Modules loaded for discovery at the same time: as many cores as the smallest machine has. */
-  probesAtOnce: 2,
-  /** A warm host without work is ended after this, to give its memory back. */
-  idleMs: 5 * MINUTE,
-  /** A host is replaced after this many calls: what a handler leaks does not grow for ever. */
-  callsPerHost: 1_000,
-  /** … and a shared one after this many: its calls are small ones, and at ten thousand a second it lives for ten. */
-  sharedCallsPerHost: 100_000,
-  /** A shared host that works is asked this often whether its handlers let it answer: a renewal's worth, and no load. */
-  sharedPingMs: 5 * SECOND,
-  /** Tasks that are remembered for having been in a shared host when it ended: they run alone. The oldest go first. */
-  suspectsMax: 1_000,
-  /** Progress is taken from a host this often; the latest wins. */
-  progressEveryMs: 100,
-  /** A handler that never gives way cannot hear that progress was taken: it says something this often. */
-  progressUnaskedMs: 250,
-  /** Log lines and output of one attempt that are kept: enough to read, too little to hurt. */
-  logBytes: 1_048_576,
-  /** What a line costs beside its text, so that millions of empty lines are bounded too. */
-  logLineOverheadBytes: 32,
-  /** A larger result belongs into a file; the control plane takes far less than this anyway. */
-  resultBytes: 64 * 1_048_576,
-  /** A longer message between agent and host is none: somebody else wrote to the channel. */
-  frameBytes: 384 * 1_048_576,
-  /** The end of stderr that is looked at when a host dies: a report of V8 fits. */
-  stderrTailBytes: 8_192,
-  /** … and what of it is told. */
-  stderrToldChars: 1_500,
-  /** A kill by the kernel for want of memory is told from a plain SIGKILL by a counter that rose within this. */
-  outOfMemoryWindowMs: 2 * SECOND,
-  /** … and which jobs read again where it was not read for this: not each of thousands a second. */
-  outOfMemoryReadMs: SECOND,
-  /** A host whose channel has closed mostly has ended; if it goes on for this long, it is killed. */
-  closedChannelMs: SECOND,
-  /** After a kill, how often it is looked whether the processes are gone: from the first to the last. */
-  goneLookMs: { first: 1, last: 250 },
-  /** A process that is not gone so long after SIGKILL hangs in the kernel: it is told in the log. */
-  goneSlowMs: 5 * SECOND,
-  /**
-   * How long a restarted worker waits for the hosts of its earlier session to be gone before it begins with the others: those
-   * that hang in the kernel may hang for ever.
-   */
-  orphansGoneMs: 5 * SECOND,
-  /** … and how often it looks for those after that. */
-  orphansLookMs: SECOND,
 } as const;
 
 /** `TaskWorker`, between the user's thread and the agent's. */

@@ -65,6 +65,15 @@ it('replaces a host after its number of calls', async () => {
   expect([pids[0], pids[3], pids[6]]).toEqual([pids[2], pids[5], pids[6]]);
 });
 
+it('replaces a host of its age, and has the next one ready', async () => {
+  const { pid, marker } = pool({ hostMaxAgeMs: 0, maxHosts: 1 });
+  const first = await pid();
+  const others = () => marked(marker).filter((one) => one !== first);
+  await expect.poll(others).toHaveLength(1);
+  const [next] = others();
+  expect(await pid()).toBe(next);
+});
+
 it('ends a host that has been idle for long', async () => {
   const { pid, carrier } = pool({ idleMs: 10 });
   const first = (await pid()) as number;
@@ -83,6 +92,18 @@ it('starts hosts ahead of their jobs', async () => {
   const [host, ...more] = marked(marker);
   expect(more).toEqual([]);
   expect(await job('abuse', { do: 'pid' }).ended).toEqual({ how: 'returned', result: host });
+});
+
+it('starts a host ahead of any handler, which the first job gets', async () => {
+  const { carrier, pid, job, marker } = pool({ maxHosts: 3 });
+  carrier.prepare();
+  carrier.prepare();
+  await expect.poll(() => marked(marker)).toHaveLength(1);
+  const [spare] = marked(marker);
+  expect(await pid()).toBe(spare);
+  expect((await job('echo').ended).how).toBe('returned');
+  // One that nobody needs goes with the carrier.
+  carrier.prepare();
 });
 
 it('notices that an idle host has died, and starts another', async () => {

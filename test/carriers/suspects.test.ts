@@ -13,6 +13,7 @@ function fake(name: string, seen: string[], end: () => JobEnd): ProcessCarrier {
       note(taskId);
       return { openGate() {}, refuseGate() {}, stop() {}, ended: Promise.resolve(end()) };
     },
+    prepare: () => note('prepare'),
     warm: async () => void note('warm'),
     keepOnly: () => note('keepOnly'),
     resize: () => note('resize'),
