@@ -338,7 +338,7 @@ export const faults = [
   {
     name: 'pings-once',
     file: 'src/control-plane/ping-loop.ts',
-    find: "listener.stream.send('ping', {});",
+    find: 'listener.stream.push(PING);',
     replace: '',
     cases: ['events-stream/pings'],
   },

@@ -304,7 +304,7 @@ export const faults = [
   {
     name: 'a stream of hints is kept open by nothing',
     file: 'src/control-plane/ping-loop.ts',
-    find: "listener.stream.send('ping', {});",
+    find: 'listener.stream.push(PING);',
     replace: '',
     cases: ['hints/ping'],
   },

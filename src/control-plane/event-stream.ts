@@ -24,6 +24,11 @@ export class EventStream {
 
   /** Sends an event; `false` where the stream is no more. */
   send(event: string, data: unknown): boolean {
+    return this.push(eventBytes(event, data));
+  }
+
+  /** The same of events that are written already: what many readers get is written once. */
+  push(bytes: Uint8Array): boolean {
     const controller = this.#controller;
     if (controller === undefined) return false;
     if ((controller.desiredSize ?? 0) <= 0) {
@@ -32,7 +37,7 @@ export class EventStream {
       this.close();
       return false;
     }
-    controller.enqueue(encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
+    controller.enqueue(bytes);
     return true;
   }
 
@@ -51,4 +56,15 @@ export class EventStream {
   }
 }
 
+/** As it goes over the wire. Readers may share the bytes: nobody changes them. */
+export function eventBytes(event: string, data: unknown): Uint8Array {
+  return encoder.encode(eventText(event, data));
+}
+
+export function eventText(event: string, data: unknown): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
 const encoder = new TextEncoder();
+
+export const PING = eventBytes('ping', {});

@@ -3,7 +3,7 @@ import { typeKey } from '../contract/type-key.ts';
 import { beyondLimits } from '../core/key-rules.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Note, Spot } from '../ports/store.ts';
-import type { EventStream } from './event-stream.ts';
+import { type EventStream, eventText } from './event-stream.ts';
 import { chooseSleepers, type Interest, wants } from './wake.ts';
 
 /** A reader of hints. Its key and (of a worker) its session are looked at again from time to time. */
@@ -144,17 +144,20 @@ export class Hub {
   /** Notes of one commit. */
   take(notes: readonly Note[]): void {
     const available = new Map<string, { readonly spot: Spot; tasks: number }>();
+    const told = new Map<string, string[]>();
     for (const note of notes) {
       switch (note.kind) {
         case 'available': {
-          const name = JSON.stringify([note.project, note.pool, note.type, note.schemaVersion]);
+          if (this.#workers.size === 0) break;
+          // None of the names can hold a line break.
+          const name = `${note.project}\n${note.pool}\n${note.type}\n${note.schemaVersion}`;
           const group = available.get(name) ?? { spot: note, tasks: 0 };
           group.tasks++;
           available.set(name, group);
           break;
         }
         case 'task':
-          this.#tellProducers(note);
+          if (this.#producers.size > 0) this.#write(note, told);
           for (const wake of this.#waiters.get(note.taskId) ?? []) wake();
           break;
         case 'cancel':
@@ -173,6 +176,7 @@ export class Hub {
           break;
       }
     }
+    for (const [project, events] of told) this.#tellProducers(project, events);
     for (const { spot, tasks } of available.values()) this.#wake(spot, tasks);
   }
 
@@ -187,9 +191,20 @@ export class Hub {
     return [...(this.#byWorker.get(workerName(project, workerId)) ?? [])];
   }
 
-  #tellProducers({ project, taskId, seq, status }: Extract<Note, { kind: 'task' }>): void {
+  #write(
+    { project, taskId, seq, status }: Extract<Note, { kind: 'task' }>,
+    told: Map<string, string[]>,
+  ): void {
+    const events = told.get(project) ?? [];
+    events.push(eventText('task', { taskId, seq, status }));
+    told.set(project, events);
+  }
+
+  /** All that a commit has changed goes out at once, written once for all readers. */
+  #tellProducers(project: string, events: readonly string[]): void {
+    const bytes = Buffer.from(events.join(''));
     for (const listener of this.#producers)
-      if (listener.project === project) listener.stream.send('task', { taskId, seq, status });
+      if (listener.project === project) listener.stream.push(bytes);
   }
 
   #wake(spot: Spot, tasks: number): void {

@@ -1,5 +1,7 @@
 import type { KeyKind } from '../contract/service.ts';
 import { keyState } from '../core/key-rules.ts';
+import type { KeyRow } from '../ports/store.ts';
+import { PING } from './event-stream.ts';
 import type { Hub, Listener, WorkerListener } from './hub.ts';
 import type { Services } from './services.ts';
 
@@ -32,11 +34,13 @@ export class PingLoop {
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, timing, log } = this.#services;
     while (await clock.sleep(timing.hintPingMs, signal)) {
+      // Streams share few keys: each is looked at once in a round.
+      const keys = new Map<string, Promise<KeyRow | undefined>>();
       for (const listener of this.#hub.listeners) {
-        listener.stream.send('ping', {});
+        listener.stream.push(PING);
         if (clock.now() - listener.authorisedAt < timing.streamReauthoriseMs) continue;
         try {
-          if (await mayListen(this.#services, listener)) listener.authorisedAt = clock.now();
+          if (await mayListen(this.#services, listener, keys)) listener.authorisedAt = clock.now();
           else listener.stream.close();
         } catch (error) {
           // Not the stream's fault: it is asked again at the next ping.
@@ -54,8 +58,11 @@ const READERS: readonly KeyKind[] = ['task-producer', 'task-operator', 'admin'];
 async function mayListen(
   { store }: Services,
   listener: Listener | WorkerListener,
+  keys: Map<string, Promise<KeyRow | undefined>>,
 ): Promise<boolean> {
-  const key = await store.keyById(listener.keyId);
+  const look = keys.get(listener.keyId) ?? store.keyById(listener.keyId);
+  keys.set(listener.keyId, look);
+  const key = await look;
   if (!key || keyState(await store.nowMs(), key) !== 'usable') return false;
   if (!('sessionId' in listener)) return READERS.includes(key.kind);
   const session = await store.session(listener.project, listener.workerId, listener.sessionId);

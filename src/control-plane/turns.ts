@@ -81,28 +81,7 @@ export class Turns {
         return GONE;
       }
     } else queue.running++;
-    return this.#turn(lane, signal);
-  }
-
-  #turn(lane: Lane, signal?: AbortSignal): Turn {
-    let inside = true;
-    const leave = () => {
-      if (!inside) return;
-      inside = false;
-      this.#left(lane);
-    };
-    return {
-      leave,
-      outside: async (wait) => {
-        leave();
-        await wait;
-        const queue = this.#queues[lane];
-        if (this.#free(lane) && queue.waiters.size === 0) queue.running++;
-        else await this.#wait(lane, signal);
-        inside = true;
-      },
-      breathe: () => new Promise((resolve) => setImmediate(resolve)),
-    };
+    return new Place(this.#left, this.#again, lane, signal);
   }
 
   /** Resolves with a place taken; at once when the peer goes. */
@@ -128,19 +107,63 @@ export class Turns {
     return running < this.#limits.reading && this.#untaken <= this.#limits.untakenBytes;
   }
 
-  #left(lane: Lane): void {
+  readonly #again = async (lane: Lane, signal?: AbortSignal): Promise<void> => {
+    const queue = this.#queues[lane];
+    if (this.#free(lane) && queue.waiters.size === 0) queue.running++;
+    else await this.#wait(lane, signal);
+  };
+
+  readonly #left = (lane: Lane): void => {
     this.#queues[lane].running--;
     if (this.#queues[lane].waiters.size === 0) return;
     // The answer to a read is handed over first, and counts when the next begins.
     if (lane === 'reads') setImmediate(() => this.#next(lane));
     else this.#next(lane);
-  }
+  };
 
   #next(lane: Lane): void {
     for (const waiter of this.#queues[lane].waiters) {
       if (!this.#free(lane)) return;
       waiter.go();
     }
+  }
+}
+
+/** A turn that is taken: one for each call, so it holds functions that are made once. */
+class Place implements Turn {
+  readonly #left: (lane: Lane) => void;
+  readonly #again: (lane: Lane, signal?: AbortSignal) => Promise<void>;
+  readonly #lane: Lane;
+  readonly #signal: AbortSignal | undefined;
+  #inside = true;
+
+  constructor(
+    left: (lane: Lane) => void,
+    again: (lane: Lane, signal?: AbortSignal) => Promise<void>,
+    lane: Lane,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#left = left;
+    this.#again = again;
+    this.#lane = lane;
+    this.#signal = signal;
+  }
+
+  leave(): void {
+    if (!this.#inside) return;
+    this.#inside = false;
+    this.#left(this.#lane);
+  }
+
+  async outside(wait: Promise<unknown>): Promise<void> {
+    this.leave();
+    await wait;
+    await this.#again(this.#lane, this.#signal);
+    this.#inside = true;
+  }
+
+  breathe(): Promise<void> {
+    return new Promise((resolve) => setImmediate(resolve));
   }
 }
 
