@@ -11,7 +11,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { bundleOptions, entries, handlerOptions } from './bundle.mjs';
+import { distBundles, entries, handlerOptions } from './bundle.mjs';
 import { licenceTexts } from './licences.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -44,6 +44,7 @@ async function build() {
     const [metafile] = await Promise.all([bundle(esbuild), handlers(esbuild), declarations()]);
     staysLight(metafile);
     staysBeside(metafile);
+    await staysAscii(metafile);
     await writeFile(join(fresh, 'THIRD-PARTY-NOTICES.txt'), await notices(metafile));
     const changed = !(await same(fresh, dist));
     if (changed) await swap();
@@ -61,17 +62,17 @@ async function build() {
 }
 
 async function bundle(esbuild) {
-  const result = await esbuild
-    .build({
-      ...bundleOptions(root),
-      outdir: fresh,
-      metafile: true,
-      logLevel: 'warning',
-    })
-    .catch((error) => {
-      throw shown(error.errors ? `esbuild found ${error.errors.length} error(s).` : error.message);
-    });
-  return result.metafile;
+  const made = await Promise.all(
+    distBundles(root).map((options) =>
+      esbuild.build({ ...options, outdir: fresh, metafile: true, logLevel: 'warning' }),
+    ),
+  ).catch((error) => {
+    throw shown(error.errors ? `esbuild found ${error.errors.length} error(s).` : error.message);
+  });
+  return {
+    inputs: Object.assign({}, ...made.map(({ metafile }) => metafile.inputs)),
+    outputs: Object.assign({}, ...made.map(({ metafile }) => metafile.outputs)),
+  };
 }
 
 /** Those that come with the package. */
@@ -124,6 +125,19 @@ function staysBeside({ outputs }) {
   const where = Object.keys(outputs).filter((file) => outputs[file].inputs[finder]);
   if (where.length === 1 && where[0].endsWith('/sdk.js')) return;
   throw shown(`${finder} went into ${where.join(', ')}; only the entry sdk may import it.`);
+}
+
+/** One character beyond it, and V8 keeps the source of a whole file with two bytes for each character, for good. */
+async function staysAscii({ outputs }) {
+  for (const file of Object.keys(outputs)) {
+    const bytes = await readFile(join(root, file));
+    const at = bytes.findIndex((byte) => byte > 127);
+    if (at < 0) continue;
+    const around = bytes.toString('utf8', Math.max(0, at - 40), at + 10);
+    throw shown(
+      `${file} is not all ASCII, near ${JSON.stringify(around)}. esbuild leaves regular expressions as they are: write \\u2026 there.`,
+    );
+  }
 }
 
 /** The licences of what is bundled travel with the bundle. */

@@ -1,6 +1,8 @@
 /** How our programs are bundled: `dist/`, and copies of it with a bug planted on purpose. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { builtinsByRequire } from './bundle-builtins.mjs';
+import { withoutUnused } from './bundle-parts.mjs';
 
 /** What a person or a program starts or imports: name in `dist/` → source. */
 export const entries = {
@@ -11,6 +13,11 @@ export const entries = {
   'sdk-agent': 'src/sdk/agent-thread.ts',
   handler: 'src/handler/index.ts',
 };
+
+/** The worker: it and what it loads late, in one file. */
+const workerMain = { 'worker-main': 'src/cli/worker-main.ts' };
+/** What the worker does not hold, though it can become it. */
+const interlockMain = { 'interlock-main': 'src/cli/interlock-main.ts' };
 
 const commonJs = [
   "import { createRequire as __createRequire } from 'node:module';",
@@ -44,6 +51,44 @@ export function bundleOptions(root) {
     // Bundled CommonJS packages ask for Node's own modules with `require`, and some for their place.
     banner: { js: commonJs },
     define: { __filename: '__bundleFile', __dirname: '__bundleFolder' },
+  };
+}
+
+/**
+ * How `dist/` is made: programs that are processes of their own share no files. Where a file has to be found, read and linked
+ * for each set of programs that shares it, a worker loads sixty of them; made for itself it is two.
+ */
+export function distBundles(root) {
+  const options = { ...bundleOptions(root), plugins: [builtinsByRequire] };
+  const { interlock, 'interlock-worker': worker, ...forHandlers } = entries;
+  const single = { ...options, splitting: false };
+  delete single.chunkNames;
+  return [
+    { ...options, entryPoints: { interlock, ...interlockMain } },
+    // Reads no more than it has to before compiled code can be kept.
+    { ...single, entryPoints: { 'interlock-worker': worker }, plugins: [beside(workerMain)] },
+    {
+      ...single,
+      entryPoints: workerMain,
+      plugins: [beside(interlockMain), withoutUnused, builtinsByRequire],
+    },
+    // One instance of what a host, a handler and the SDK in it have in common.
+    { ...options, entryPoints: forHandlers },
+  ];
+}
+
+/** Late imports of these are left as they are: files of `dist/` that are made apart. */
+function beside(apart) {
+  const names = Object.keys(apart).join('|');
+  return {
+    name: 'beside',
+    setup({ onResolve }) {
+      onResolve({ filter: new RegExp(`^\\./(${names})\\.ts$`) }, ({ path, kind }) =>
+        kind === 'dynamic-import'
+          ? { path: path.replace(/\.ts$/, '.js'), external: true }
+          : undefined,
+      );
+    },
   };
 }
 

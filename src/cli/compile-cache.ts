@@ -27,3 +27,8 @@ export function keepCompiledCode(): void {
   if (folder !== undefined && process.env.NODE_COMPILE_CACHE === undefined)
     nodeModule.enableCompileCache?.(folder);
 }
+
+/** What was compiled until now is written down. By itself Node.js does so at its end, which a killed process does not live to see. */
+export function keepCompiledCodeNow(): void {
+  nodeModule.flushCompileCache?.();
+}

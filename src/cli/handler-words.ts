@@ -25,5 +25,5 @@ function fileFirst(file: string, message: string): string {
 }
 
 function sentence(text: string): string {
-  return /[.!?…]$/.test(text) ? text : `${text}.`;
+  return /[.!?\u2026]$/.test(text) ? text : `${text}.`;
 }

@@ -2,13 +2,11 @@
 import { basename } from 'node:path';
 import { keepCompiledCode } from './compile-cache.ts';
 import type { ProgramName } from './programs.ts';
-import { keepHeapSmall } from './small-heap.ts';
 import { standalonePrograms } from './standalone-programs.ts';
 
 /** @param typed argv[0] as the shell had it. @param argv what follows. */
 export async function runStandalone(typed: string, argv: readonly string[]): Promise<void> {
   const { name, rest } = programOf(typed, argv);
-  if (name === 'interlock-worker' || rest[0] === 'worker') keepHeapSmall();
   keepCompiledCode();
   const { run } = await import('./run.ts');
   await run(name, standalonePrograms(typed), rest);

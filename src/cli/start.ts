@@ -1,6 +1,5 @@
 import type { Io } from './command.ts';
 import type { ProgramName } from './programs.ts';
-import { keepHeapSmall } from './small-heap.ts';
 
 /**
  * Runs what a command line asks of us, to its exit code. Never rejects. `interlock-worker` alone, or with flags, is the
@@ -12,13 +11,11 @@ export async function start(name: ProgramName, argv: readonly string[], io: Io):
   const alone = name === 'interlock-worker' && !isWord(first);
   if (alone || (first === 'worker' && !isWord(second))) {
     if (process.pid === 1) (await import('./first-process.ts')).standBehindShell(name, argv, io);
-    keepHeapSmall();
     // Not through the list of all commands: a worker has to start fast.
     const { workerProgram } = await import('./worker-program.ts');
     return alone ? workerProgram(argv, io, name) : workerProgram(argv.slice(1), io);
   }
-  const { interlockProgram } = await import('./program.ts');
-  const { commands } = await import('./commands.ts');
+  const { commands, interlockProgram } = await import('./interlock-main.ts');
   const ofWorker =
     name === 'interlock-worker' && commands.some(({ path }) => isBelow(path, `worker ${first}`));
   return interlockProgram(ofWorker ? ['worker', ...argv] : argv, io);

@@ -10,6 +10,7 @@ import { doctorAnswer, TaskError } from '../contract/index.ts';
 import { VERSION } from '../contract/version.ts';
 import { hostReasonOf } from '../core/host-reason.ts';
 import { openSpool, type Spool } from '../spool/index.ts';
+import { collectGarbage } from '../system/collect-garbage.ts';
 import { systemDisk } from '../system/disk.ts';
 import { systemFolderLock } from '../system/folder-lock.ts';
 import { systemProcessInfo } from '../system/process-info.ts';
@@ -21,13 +22,14 @@ import { Worker, type WorkerEnd } from '../worker/worker.ts';
 import { agentLog } from './agent-log.ts';
 import { codeFolder } from './code-folder.ts';
 import type { Call } from './command.ts';
-import { compileCacheFolder } from './compile-cache.ts';
+import { compileCacheFolder, keepCompiledCodeNow } from './compile-cache.ts';
 import { openDoors } from './doors.ts';
 import type { ExitName } from './exit-codes.ts';
 import { tellNoInit } from './first-process.ts';
 import { discover, handlerKey, hostEnvironment } from './handlers.ts';
 import { findKey } from './keys.ts';
 import { lifeLine, tellHosts } from './life-line.ts';
+import { restsAfter } from './rest.ts';
 import { tellService } from './service/tell-service.ts';
 import type { Settings } from './settings.ts';
 import { spoolFolderOf } from './spool-folder.ts';
@@ -164,7 +166,10 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
       random: io.random,
       log,
       transport,
-      carrier: tellHosts(hosts, line),
+      carrier: restsAfter(tellHosts(hosts, line), io.clock, () => {
+        keepCompiledCodeNow();
+        collectGarbage();
+      }),
       spool,
       ...(status && { meter: status.meter }),
     },

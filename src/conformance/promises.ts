@@ -35,7 +35,7 @@ export const promises: ReadonlyMap<string, Promised> = readPromises(specificatio
 function plain(markdown: string): string {
   return markdown
     .replace(/\[([^\]]+)\]\([^)]+\)/g, '$1')
-    .replace(/ †/g, '')
+    .replace(/ \u2020/g, '')
     .replace(/(?<!\w)\*([^*]+)\*(?!\w)/g, '$1')
     .replace(/`/g, '');
 }

@@ -32,5 +32,5 @@ function ended({ refusal }: Held, op: string): string {
 }
 
 function sentence(text: string): string {
-  return text === '' ? '' : /[.!?…]$/.test(text) ? `${text} ` : `${text}. `;
+  return text === '' ? '' : /[.!?\u2026]$/.test(text) ? `${text} ` : `${text}. `;
 }

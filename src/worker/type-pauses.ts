@@ -200,7 +200,7 @@ function without<V>(map: ReadonlyMap<string, V>, name: string): Map<string, V> {
 
 /** Reasons come from handlers and systems: some end in a full stop. */
 function sentence(text: string): string {
-  return /[.!?…]$/.test(text) ? text : `${text}.`;
+  return /[.!?\u2026]$/.test(text) ? text : `${text}.`;
 }
 
 function cut(text: string): string {
