@@ -1,11 +1,12 @@
 /**
- * `npm run bench [-- --quick] [--only word] [--json file] [--binary executable] `: what the main job costs, with
- * separate processes over loopback HTTP and durability on. Prints a table.
+ * `npm run bench [-- --quick] [--only word] [--json file] [--binary executable] [--compare]`: what the main job costs, with
+ * separate processes over loopback HTTP and durability on. Prints a table. `--compare` measures other queues beside it.
  */
 import { writeFileSync } from 'node:fs';
 import { cpus, totalmem, type } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { compare } from './compare.ts';
 import { byProcesses, drain } from './drain.ts';
 import { enqueueBatch, enqueueSingle } from './enqueue.ts';
 import { ofExecutable } from './executable.ts';
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     json: { type: 'string' },
     binary: { type: 'string' },
+    compare: { type: 'boolean', default: false },
   },
 });
 const { quick } = values;
@@ -59,20 +61,24 @@ let kept: unknown;
 try {
   await bench.open();
   console.log(machine);
-  console.log(
-    `bench ${process.pid}, control plane ${bench.controlPlane.pid} (SQLite, WAL, PRAGMA synchronous=FULL), each worker and handler host its own process\n`,
-  );
-  const rows: Row[] = [];
-  const all: Measure[] = binary
-    ? ofExecutable(bench, quick).map((run, i) => ({ name: `executable ${i}`, run }))
-    : ofProject(bench);
-  for (const measure of all.filter(({ name }) => name.includes(values.only ?? ''))) {
-    for (const row of [await measure.run()].flat()) {
-      rows.push(row);
-      print(row);
+  if (values.compare) {
+    kept = await compare(bench, { quick, ...(values.only && { only: values.only }) });
+  } else {
+    console.log(
+      `bench ${process.pid}, control plane ${bench.controlPlane.pid} (SQLite, WAL, PRAGMA synchronous=FULL), each worker and handler host its own process\n`,
+    );
+    const rows: Row[] = [];
+    const all: Measure[] = binary
+      ? ofExecutable(bench, quick).map((run, i) => ({ name: `executable ${i}`, run }))
+      : ofProject(bench);
+    for (const measure of all.filter(({ name }) => name.includes(values.only ?? ''))) {
+      for (const row of [await measure.run()].flat()) {
+        rows.push(row);
+        print(row);
+      }
     }
+    kept = rows;
   }
-  kept = rows;
   if (values.json)
     writeFileSync(
       values.json,
