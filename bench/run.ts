@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { cpus, totalmem, type } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { carrier } from './carrier.ts';
 import { compare } from './compare.ts';
 import { byProcesses, drain } from './drain.ts';
 import { enqueueBatch, enqueueSingle } from './enqueue.ts';
@@ -15,6 +16,7 @@ import { idle, workerStart } from './measures.ts';
 import { Bench } from './processes.ts';
 import { rawFiles, rawGroups, rawHttp, rawIpc } from './raw.ts';
 import { type Measure, print, type Row } from './rows.ts';
+import { ofScript } from './script.ts';
 
 const { values } = parseArgs({
   options: {
@@ -49,6 +51,8 @@ function ofProject(bench: Bench): Measure[] {
       name: 'drain 16',
       run: () => drain(bench, byProcesses(bench, 16), { most: n(20_000), times, aim: '> 8,400' }),
     },
+    { name: 'carrier', run: () => carrier(n(20_000)) },
+    { name: 'store', run: () => ofScript('store.ts', quick) },
     { name: 'latency', run: () => latency(bench, quick ? 50 : 500) },
     { name: 'idle', run: () => idle(bench, quick ? 5 : 30) },
   ];
