@@ -17,6 +17,7 @@ import { Bench } from './processes.ts';
 import { rawFiles, rawGroups, rawHttp, rawIpc } from './raw.ts';
 import { type Measure, print, type Row } from './rows.ts';
 import { ofScript } from './script.ts';
+import { idleStreams } from './streams.ts';
 
 const { values } = parseArgs({
   options: {
@@ -41,6 +42,7 @@ function ofProject(bench: Bench): Measure[] {
     { name: 'start claim', run: () => workerStart(bench, quick ? 3 : 11) },
     { name: 'start first task', run: () => firstTask(bench, quick ? 3 : 11) },
     { name: 'kill', run: () => afterKill(bench, quick ? 3 : 7) },
+    { name: 'streams', run: () => idleStreams(bench, 1_000, quick ? 5 : 30) },
     { name: 'enqueue single', run: () => enqueueSingle(bench, n(20_000), times) },
     { name: 'enqueue batch', run: () => enqueueBatch(bench, n(40_000), times) },
     {
