@@ -71,7 +71,7 @@ try {
     kept = await compare(bench, { quick, ...(values.only && { only: values.only }) });
   } else {
     console.log(
-      `bench ${process.pid}, control plane ${bench.controlPlane.pid} (SQLite, WAL, PRAGMA synchronous=FULL), each worker and handler host its own process\n`,
+      `bench ${process.pid}, control plane ${bench.controlPlane.pid} (SQLite, every commit synced), each worker and handler host its own process\n`,
     );
     const rows: Row[] = [];
     const all: Measure[] = binary

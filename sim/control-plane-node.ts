@@ -183,7 +183,13 @@ export class ControlPlaneNode {
     const clock = this.clock;
     return this.#folder === undefined
       ? openMemoryStore({ clock, random })
-      : openSqliteStore({ file: join(this.#folder, 'tasks.db'), clock, random });
+      : // Its machine never loses power, and a thread pool knows nothing of simulated time.
+        openSqliteStore({
+          file: join(this.#folder, 'tasks.db'),
+          clock,
+          random,
+          sync: () => undefined,
+        });
   }
 
   /**

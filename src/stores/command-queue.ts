@@ -1,13 +1,20 @@
 import { TaskError } from '../contract/errors.ts';
 import type { Note, StoreStats } from '../ports/store.ts';
 
-/** What carries out a group of commands: begins, keeps or drops each, then makes all durable at once. */
+/** What carries out a group of commands: begins, keeps or drops each, then commits all at once. */
 export interface GroupCommit<Tx> {
   begin(): void;
+  /** Later commands join the group that has begun. */
+  joined?(): void;
   /** Runs one command so that its failure undoes it alone (else it throws `GroupLost`). Returns its notes. */
   command<T>(work: (tx: Tx) => Promise<T>): Promise<{ value: T; notes: readonly Note[] }>;
-  /** Throws where it could not be made durable. @returns whether there was anything to keep. */
+  /** Throws where it could not be kept. @returns whether there was anything to keep. */
   commit(): boolean;
+  /**
+   * What was committed becomes durable; it rejects where that failed. `undefined`: it is durable. While it is pending
+   * nothing is committed.
+   */
+  readonly durable?: Promise<void> | undefined;
   /** Undoes the group as far as that is still needed. */
   rollback(): void;
 }
@@ -29,7 +36,8 @@ type Outcome =
   | { readonly ok: false; readonly error: unknown };
 
 /**
- * One writer: it takes all commands that wait at that moment into one commit and answers after it. Woken by
+ * One writer: it takes all commands that wait at that moment into one commit and answers when that is durable. While
+ * the disk is at it the next group is begun, and takes what comes until the disk is ready for it. Woken by
  * `run`; between two groups other things of the process get their turn; ends with `close`.
  */
 export class CommandQueue<Tx> {
@@ -39,6 +47,10 @@ export class CommandQueue<Tx> {
   #waiting: Waiting<Tx>[] = [];
   #busy = false;
   #closed = false;
+  /** A command came for the group that is under way. */
+  #came: (() => void) | undefined;
+  /** Groups that are committed and not answered yet. */
+  #unanswered = 0;
   #idle: (() => void)[] = [];
   #commits = 0;
   #commands = 0;
@@ -62,6 +74,7 @@ export class CommandQueue<Tx> {
         settle: (outcome) =>
           outcome.ok ? resolve(outcome.value as T) : reject(outcome.error as Error),
       });
+      this.#came?.();
       this.#wake();
     });
   }
@@ -74,8 +87,12 @@ export class CommandQueue<Tx> {
   /** Waits for the commands that were given before; refuses later ones. */
   close(): Promise<void> {
     this.#closed = true;
-    if (!this.#busy && this.#waiting.length === 0) return Promise.resolve();
+    if (this.#isIdle) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  get #isIdle(): boolean {
+    return !this.#busy && this.#waiting.length === 0 && this.#unanswered === 0;
   }
 
   #wake(): void {
@@ -85,47 +102,100 @@ export class CommandQueue<Tx> {
   }
 
   async #turn(): Promise<void> {
-    const group = this.#waiting.splice(0, GROUP_MAX);
-    const { outcomes, notes } = await this.#carryOut(group);
-    for (const [index, { settle }] of group.entries()) settle(outcomes[index] as Outcome);
+    const group: Group<Tx> = { commands: [], outcomes: [], notes: [] };
+    const kept = await this.#carryOut(group);
+    const durable = kept ? this.#group.durable : undefined;
+    if (durable === undefined) this.#answer(group);
+    else {
+      this.#unanswered++;
+      const answered = () => {
+        this.#unanswered--;
+        this.#answer(group);
+        this.#rest();
+      };
+      durable.then(answered, (cause) => {
+        this.#refuse(group, cause);
+        answered();
+      });
+    }
     this.#busy = false;
     if (this.#waiting.length > 0) this.#wake();
-    else for (const resolve of this.#idle.splice(0)) resolve();
+    else this.#rest();
+  }
+
+  #answer({ commands, outcomes, notes }: Group<Tx>): void {
+    for (const [index, { settle }] of commands.entries()) settle(outcomes[index] as Outcome);
     if (notes.length > 0) for (const listener of this.#listeners) listener(notes);
   }
 
-  async #carryOut(
-    group: readonly Waiting<Tx>[],
-  ): Promise<{ outcomes: readonly Outcome[]; notes: readonly Note[] }> {
-    const outcomes: Outcome[] = [];
-    const notes: Note[] = [];
+  #rest(): void {
+    if (this.#isIdle) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  /** @returns whether it is committed. */
+  async #carryOut(group: Group<Tx>): Promise<boolean> {
     try {
       this.#group.begin();
-      for (const { work } of group) {
-        try {
-          const done = await this.#group.command(work);
-          outcomes.push({ ok: true, value: done.value });
-          notes.push(...done.notes);
-        } catch (error) {
-          if (error instanceof GroupLost) throw error;
-          outcomes.push({ ok: false, error });
-        }
+      await this.#runWaiting(group);
+      for (let last = this.#group.durable; last; last = this.#group.durable) {
+        const full = group.commands.length >= GROUP_MAX;
+        await (full ? last : Promise.race([last, this.#next()]));
+        // With all requests that this turn of the event loop reads.
+        if (this.#group.durable === undefined) await new Promise<void>(this.#defer);
+        if (this.#waiting.length === 0) continue;
+        this.#group.joined?.();
+        await this.#runWaiting(group);
       }
       if (this.#group.commit()) this.#commits++;
-      this.#commands += group.length;
-      return { outcomes, notes };
+      this.#commands += group.commands.length;
+      return true;
     } catch (cause) {
-      // The whole group is undone: nobody may believe anything of it.
-      this.#failures++;
-      const error = unavailable(cause);
+      // The whole group is undone. One that could not be begun has taken nobody yet.
+      if (group.commands.length === 0) group.commands.push(...this.#waiting.splice(0, GROUP_MAX));
+      this.#refuse(group, cause);
       try {
         this.#group.rollback();
       } catch {
         // What cannot even be undone was never kept: the next group begins by itself.
       }
-      return { outcomes: group.map(() => ({ ok: false, error })), notes: [] };
+      return false;
     }
   }
+
+  #next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#came = resolve;
+    });
+  }
+
+  async #runWaiting({ commands, outcomes, notes }: Group<Tx>): Promise<void> {
+    const more = this.#waiting.splice(0, GROUP_MAX - commands.length);
+    commands.push(...more);
+    for (const { work } of more) {
+      try {
+        const done = await this.#group.command(work);
+        outcomes.push({ ok: true, value: done.value });
+        notes.push(...done.notes);
+      } catch (error) {
+        if (error instanceof GroupLost) throw error;
+        outcomes.push({ ok: false, error });
+      }
+    }
+  }
+
+  /** Nobody may believe anything of it. */
+  #refuse(group: Group<Tx>, cause: unknown): void {
+    this.#failures++;
+    const error = unavailable(cause);
+    group.outcomes = group.commands.map(() => ({ ok: false, error }));
+    group.notes = [];
+  }
+}
+
+interface Group<Tx> {
+  readonly commands: Waiting<Tx>[];
+  outcomes: Outcome[];
+  notes: Note[];
 }
 
 /** Bounds the wait of the first command of a group, and what one commit writes. */

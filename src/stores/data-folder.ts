@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -16,6 +17,7 @@ import type { Store } from '../ports/store.ts';
 import { DATABASE, refuseForeign, refuseLost, SECRET } from './data-check.ts';
 import { type FolderOwner, ownedError, takeFolder } from './folder-owner.ts';
 import type { StoreLoss } from './sqlite/kept-files.ts';
+import type { SyncFile } from './sqlite/log-sync.ts';
 import { openSqliteStore } from './sqlite.ts';
 
 /** A control plane's folder: the database, the secret that signs lease tokens, and the lock. */
@@ -45,6 +47,7 @@ export function openDataFolder(
     readonly as: 'owner' | 'visitor';
     /** See `SqliteOptions`. */
     readonly onLoss?: (loss: StoreLoss) => void;
+    readonly sync?: SyncFile;
   },
 ): DataFolder {
   const folder = resolve(dir);
@@ -73,7 +76,8 @@ export function openDataFolder(
       const secret = secretBeside(store, folder, options.random);
       const close = async () => {
         await store.close();
-        owner?.release({ leftLog: loss !== undefined && !loss.rescued });
+        const log = loss && (loss.inLog ? existsSync(`${file}-wal`) : !loss.rescued);
+        owner?.release({ leftLog: log ?? false });
       };
       return {
         folder,

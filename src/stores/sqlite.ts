@@ -5,8 +5,10 @@ import type { Note, Reads, Store, StoreStats, Transaction } from '../ports/store
 import { CommandQueue } from './command-queue.ts';
 import { damaged } from './data-check.ts';
 import { Connection } from './sqlite/connection.ts';
+import { durableReads } from './sqlite/durable-reads.ts';
 import { SqliteGroup, sqliteReads } from './sqlite/group.ts';
 import { KeptFiles, type StoreLoss } from './sqlite/kept-files.ts';
+import { LogSync, type SyncFile } from './sqlite/log-sync.ts';
 import { migrate } from './sqlite/migrate.ts';
 import { steadyNow } from './steady-now.ts';
 
@@ -19,28 +21,32 @@ export interface SqliteOptions {
   readonly migrates?: boolean;
   /** The files were taken away while they were open: told once; from then on everything is refused as `UNAVAILABLE`. */
   readonly onLoss?: (loss: StoreLoss) => void;
+  /** Default: `fdatasync` in the thread pool. */
+  readonly sync?: SyncFile;
 }
 
 /**
- * SQLite with one writer and one reading connection: a write-ahead log whose every commit is on the disk
- * before it is answered (`synchronous=FULL`), shared by all commands that waited for it.
+ * SQLite with one writer and one reading connection: a write-ahead log whose every commit is on the disk before it is
+ * answered, shared by all commands that waited for it. The owner of the file syncs the log itself, beside the event loop
+ * (`LogSync`, under `synchronous=NORMAL`); another process that uses it leaves that to SQLite (`synchronous=FULL`).
  *
  * @throws TaskError `STORE_TOO_NEW` where a newer program has written the file, `STORE_TOO_OLD` where an older one uses it.
  */
 export function openSqliteStore(options: SqliteOptions): Store {
+  const owns = options.migrates ?? true;
   const writer = new Connection(options.file);
   try {
     writer.script(`
       PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS};
       PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = FULL;
+      PRAGMA synchronous = ${owns ? 'NORMAL' : 'FULL'};
       PRAGMA foreign_keys = ON;
       PRAGMA temp_store = MEMORY;
       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
       PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};
       PRAGMA cache_size = -${CACHE_KIB};`);
-    if (options.migrates ?? true) checkWhole(writer, options.file);
-    migrate(writer, options.file, options.migrates ?? true);
+    if (owns) checkWhole(writer, options.file);
+    migrate(writer, options.file, owns);
     writer.run(
       'INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)',
       'epoch',
@@ -49,24 +55,14 @@ export function openSqliteStore(options: SqliteOptions): Store {
     const reader = new Connection(options.file, { readOnly: true });
     reader.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB};`);
     const files = new KeptFiles(options.file, writer, () => options.clock.now(), options.onLoss);
-    const store = new SqliteStore(writer, reader, options.clock, files);
-    return Object.assign(store, readsOf(reader, files));
+    const log = new LogSync(`${options.file}-wal`, (cause) => files.failed(cause), options.sync);
+    const store = new SqliteStore(writer, reader, options.clock, files, log, owns);
+    const reads = durableReads(sqliteReads(reader), files, log, owns);
+    return Object.assign(store, reads);
   } catch (error) {
     writer.close();
     throw error;
   }
-}
-
-/** Reading methods that refuse where the files are lost. */
-function readsOf(reader: Connection, files: KeptFiles): Reads {
-  const checked: Record<string, unknown> = {};
-  for (const [name, read] of Object.entries(sqliteReads(reader))) {
-    checked[name] = async (...args: unknown[]) => {
-      files.checkSometimes();
-      return (read as (...given: unknown[]) => Promise<unknown>)(...args);
-    };
-  }
-  return checked as unknown as Reads;
 }
 
 /** Reads a small database through (a large one takes too long at a start: its length alone was looked at). */
@@ -101,18 +97,29 @@ class SqliteStore implements Omit<Store, keyof Reads> {
   readonly #now: () => number;
   readonly #queue: CommandQueue<Transaction>;
   readonly #files: KeptFiles;
+  readonly #log: LogSync;
   #idleCheck: Timer | undefined;
   #commitsSeen = 0;
   #closing: Promise<void> | undefined;
 
-  constructor(writer: Connection, reader: Connection, clock: Clock, files: KeptFiles) {
+  constructor(
+    writer: Connection,
+    reader: Connection,
+    clock: Clock,
+    files: KeptFiles,
+    log: LogSync,
+    owns: boolean,
+  ) {
+    this.#log = log;
     this.#writer = writer;
     this.#reader = reader;
     this.#clock = clock;
     this.#files = files;
     this.#now = steadyNow(clock);
     this.epoch = reader.get("SELECT value FROM meta WHERE name = 'epoch'")?.value as string;
-    this.#queue = new CommandQueue(new SqliteGroup(writer, this.#now, files));
+    this.#queue = new CommandQueue(
+      new SqliteGroup(writer, this.#now, files, owns ? log : undefined),
+    );
   }
 
   get stats(): StoreStats {
@@ -145,6 +152,9 @@ class SqliteStore implements Omit<Store, keyof Reads> {
   async #close(): Promise<void> {
     await this.#queue.close();
     this.#idleCheck?.cancel();
+    // A read may still wait for it.
+    await this.#log.pending?.durable.catch(() => {});
+    this.#log.close();
     // The last connection to close folds the log in and removes it.
     this.#reader.close();
     this.#writer.close();

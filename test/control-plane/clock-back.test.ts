@@ -14,7 +14,8 @@ let folder: string;
 let clock: SimulatedClock;
 let random: SimulatedRandom;
 let world: World;
-const open = () => openSqliteStore({ file: join(folder, 'tasks.db'), clock, random });
+const open = () =>
+  openSqliteStore({ file: join(folder, 'tasks.db'), clock, random, sync: () => undefined });
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'interlock-clock-'));

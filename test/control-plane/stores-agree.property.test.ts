@@ -210,7 +210,7 @@ async function begin(folder?: string): Promise<World> {
   const clock = new SimulatedClock({ wallMs: Date.UTC(2026, 0, 1) });
   const random = new SimulatedRandom(7);
   const world = new World({
-    store: openSqliteStore({ file: join(folder, 'test.db'), clock, random }),
+    store: openSqliteStore({ file: join(folder, 'test.db'), clock, random, sync: () => undefined }),
     clock,
     random,
   });

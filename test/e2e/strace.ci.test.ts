@@ -1,5 +1,6 @@
-/** What the kernel sees of one report: durable first, then sent. Needs strace (on Linux). */
-import { execFileSync } from 'node:child_process';
+/** What the kernel sees of one report and of one submission: durable first, then sent. Needs strace (on Linux). */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { until } from './processes.ts';
@@ -8,6 +9,7 @@ import { World } from './world.ts';
 /** Seconds, process, call and what it was given. */
 interface Call {
   readonly at: number;
+  readonly began: number;
   readonly text: string;
 }
 
@@ -53,6 +55,51 @@ it('writes a report to the spool, syncs file and folder, and only then sends its
   expect(order).toEqual([...order].sort((a, b) => a - b));
 });
 
+it('answers a submission when the log of the control plane has been synced after it was written there', async () => {
+  await using world = new World();
+  const plane = await world.controlPlane('task-producer');
+  const trace = world.path('trace');
+  const calls = [
+    ...['write', 'pwrite64', 'writev', 'fsync', 'fdatasync', 'sendto', 'sendmsg'].map(
+      (name) => `?${name}`,
+    ),
+  ];
+  const strace = spawn(
+    'strace',
+    ['-f', '-ttt', '-y', '-s', '5000', '-o', trace, '-e', calls.join(','), '-p', `${plane.pid}`],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  // It says so when it is attached.
+  await once(strace.stderr, 'data');
+  const ids: string[] = [];
+  for (let i = 0; i < 20; i++) {
+    // At the same time, so that some commits are made while the disk is busy with others.
+    const some = Array.from({ length: 8 }, () => world.producer.submit('test/echo', 1, 'traced'));
+    for (const { id } of await Promise.all(some)) ids.push(id);
+  }
+  strace.kill('SIGINT');
+  await once(strace, 'exit');
+
+  const seen = read(readFileSync(trace, 'utf8'));
+  const log = `${literally(world.path('data'))}/control-plane\\.db-wal`;
+  const isLog = new RegExp(`^pwrite64\\(\\d+<${log}>`);
+  const writes = seen.filter(({ text }) => isLog.test(text));
+  const syncs = seen.filter(({ text }) => new RegExp(`^f(data)?sync\\(\\d+<${log}>`).test(text));
+  const answers = seen.filter(({ text }) => /^(write|writev|sendto)\(\d+<(socket|TCP)/.test(text));
+  for (const id of ids) {
+    const written = writes.find(({ text }) => text.includes(id));
+    const sent = answers.find(({ text }) => text.includes(id));
+    if (!written || !sent) throw new Error(`${id}: ${written ? 'no answer' : 'not in the log'}`);
+    const between = syncs.filter(({ began, at }) => began > written.at && at < sent.at);
+    expect(between.length, `syncs between write and answer of ${id}`).toBeGreaterThan(0);
+  }
+  // They share them.
+  expect(syncs.length).toBeLessThan(ids.length);
+  console.log(
+    `${ids.length} submissions, ${writes.length} writes of the log, ${syncs.length} syncs`,
+  );
+});
+
 /**
  * Calls by their beginning; those that were interrupted in the trace by another thread (`<unfinished …>`) are put
  * together again. A sync counts at its end: only then is anything durable.
@@ -66,14 +113,14 @@ function read(trace: string): Call[] {
     const at = Number(seconds);
     const rest = /^<\.\.\. \w+ resumed>(.*)$/.exec(text)?.[1];
     const begun = /^(.*) <unfinished \.\.\.>$/.exec(text)?.[1];
-    if (begun !== undefined) unfinished.set(pid, { at, text: begun });
-    else if (rest === undefined) calls.push({ at, text });
+    if (begun !== undefined) unfinished.set(pid, { at, began: at, text: begun });
+    else if (rest === undefined) calls.push({ at, began: at, text });
     else {
       const call = unfinished.get(pid);
       if (!call) continue;
       unfinished.delete(pid);
       const sync = call.text.startsWith('fsync') || call.text.startsWith('fdatasync');
-      calls.push({ at: sync ? at : call.at, text: call.text + rest });
+      calls.push({ at: sync ? at : call.at, began: call.began, text: call.text + rest });
     }
   }
   return calls.sort((a, b) => a.at - b.at);

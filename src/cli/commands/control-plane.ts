@@ -124,12 +124,14 @@ export const controlPlaneCommand = defineCommand({
       version: VERSION,
     });
     line.tell({ ready: 'control-plane', url: served.url });
-    const why = await ending.promise;
-    log.info('control-plane.stopping', `Stopping, by ${why}.`);
+    log.info('control-plane.stopping', `Stopping, by ${await ending.promise}.`);
     await served.stop();
     const { loss } = served;
     if (loss) {
-      const text = `Stopped, not in order: files of its data were taken away while it ran. Next: ${loss.next}`;
+      const why = loss.inLog
+        ? 'its disk could not keep what was written'
+        : 'files of its data were taken away while it ran';
+      const text = `Stopped, not in order: ${why}. Next: ${loss.next}`;
       log.error('control-plane.stopped-lost', text, { rescued: loss.rescued });
     } else log.info('control-plane.stopped', 'Stopped in order.');
     await log.flush();

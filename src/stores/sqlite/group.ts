@@ -6,6 +6,7 @@ import { journalReads, journalWrites } from './journal.ts';
 import type { KeptFiles } from './kept-files.ts';
 import { KeptRows } from './kept-rows.ts';
 import { keyReads, keyWrites } from './keys.ts';
+import { type LogSync, Touched } from './log-sync.ts';
 import { type Kept, taskReads } from './task-reads.ts';
 import { taskWrites } from './task-writes.ts';
 import { workerReads, workerWrites } from './workers.ts';
@@ -17,33 +18,39 @@ export const sqliteReads = (c: Connection, kept?: Kept): Reads => ({
   ...keyReads(c),
 });
 
-/** Commands of one commit, each in a savepoint of its own. */
+/** Commands of one commit, each in a savepoint of its own; durable once the log is synced. */
 export class SqliteGroup implements GroupCommit<Transaction> {
   readonly #c: Connection;
   readonly #files: KeptFiles;
+  readonly #log: LogSync | undefined;
   readonly #now: () => number;
   /** One time for the whole group: instants of commands that share a commit may be the same. */
   #nowMs = 0;
   #changesBefore = 0;
   #notes: Note[] = [];
   readonly #kept: Kept;
+  #touched = new Touched();
   readonly #transaction: Transaction;
 
-  constructor(c: Connection, now: () => number, files: KeptFiles) {
+  /** @param log `undefined`: every commit is durable by itself. */
+  constructor(c: Connection, now: () => number, files: KeptFiles, log?: LogSync) {
     this.#c = c;
+    this.#log = log;
     this.#files = files;
     this.#now = now;
     const at = () => this.#nowMs;
     this.#kept = {
       tasks: new KeptRows(c, 'tasks', TASK_CHANGING),
       attempts: new KeptRows(c, 'attempts', ATTEMPT_CHANGING),
+      touched: () => this.#touched,
     };
+    const { touched } = this.#kept;
     this.#transaction = {
       ...sqliteReads(c, this.#kept),
       ...taskWrites(c, at, this.#kept),
-      ...journalWrites(c, at),
+      ...journalWrites(c, at, touched),
       ...workerWrites(c, at),
-      ...keyWrites(c, at),
+      ...keyWrites(c, at, touched),
       get nowMs() {
         return at();
       },
@@ -55,7 +62,12 @@ export class SqliteGroup implements GroupCommit<Transaction> {
     this.#files.checkSometimes();
     this.#nowMs = this.#now();
     this.#changesBefore = this.#c.changes;
+    this.#touched = new Touched();
     this.#c.step('BEGIN IMMEDIATE');
+  }
+
+  joined(): void {
+    this.#nowMs = this.#now();
   }
 
   async command<T>(
@@ -82,7 +94,13 @@ export class SqliteGroup implements GroupCommit<Transaction> {
     this.#c.step('COMMIT');
     // What was written into removed files is not kept.
     this.#files.check();
-    return this.#c.changes > this.#changesBefore;
+    const changed = this.#c.changes > this.#changesBefore;
+    if (changed) this.#log?.begin(this.#touched);
+    return changed;
+  }
+
+  get durable(): Promise<void> | undefined {
+    return this.#log?.pending?.durable;
   }
 
   rollback(): void {

@@ -1,6 +1,7 @@
 import type { EventKind } from '../../contract/index.ts';
 import type { Reads, StoredAction, Transaction } from '../../ports/store.ts';
 import { type Connection, number, text } from './connection.ts';
+import type { Touched } from './log-sync.ts';
 
 /** What is kept about a task beside its row: journal, log lines, answers to people's actions. */
 
@@ -61,9 +62,11 @@ export function journalReads(c: Connection): Pick<Reads, 'events' | 'logs' | 'ac
 export function journalWrites(
   c: Connection,
   now: () => number,
+  touched: () => Touched,
 ): Pick<Transaction, 'addEvents' | 'addLogs' | 'addAction'> {
   return {
     async addEvents(taskRef, firstSeq, events) {
+      touched().tasks.add(taskRef);
       let seq = firstSeq;
       for (const event of events) {
         c.run(
@@ -81,6 +84,7 @@ export function journalWrites(
     },
 
     async addLogs(taskRef, attemptNumber, lines, bounds) {
+      touched().tasks.add(taskRef);
       const size = c.get('SELECT * FROM log_sizes WHERE task = ?', taskRef);
       let n = number(size?.last_n) ?? 0;
       let kept = number(size?.lines) ?? 0;
@@ -120,6 +124,7 @@ export function journalWrites(
     },
 
     async addAction(taskRef, actionId, action) {
+      touched().tasks.add(taskRef);
       c.run(
         'INSERT INTO actions (task, action_id, kind, at, status, body) VALUES (?, ?, ?, ?, ?, ?)',
         taskRef,

@@ -10,6 +10,8 @@ export interface StoreLoss {
   readonly next: string;
   /** All that was acknowledged is in a file: folded into the database, or in a copy beside it. */
   readonly rescued: boolean;
+  /** The log holds what was acknowledged, as far as the disk has kept it: the next start reads it. */
+  readonly inLog?: boolean;
 }
 
 /**
@@ -49,6 +51,15 @@ export class KeptFiles {
   check(): void {
     if (this.#loss === undefined) this.#look();
     if (this.#loss !== undefined) throw this.#loss.error;
+  }
+
+  /** The disk could not make durable what was written: SQLite cannot undo it, so nothing is answered from it any more. */
+  failed(cause: Error): TaskError {
+    if (this.#loss === undefined) {
+      this.#loss = lossOfSync(this.#file, cause);
+      this.#told(this.#loss);
+    }
+    return this.#loss.error;
   }
 
   /** The same for readers, who only look now and then. */
@@ -142,6 +153,17 @@ function lossOfLog(file: string, rescued: boolean): StoreLoss {
       ? 'start it anew, and see that nothing cleans up in its data folder.'
       : `put ${file} and its -wal back from a backup, and start it anew.`,
   );
+}
+
+function lossOfSync(file: string, cause: Error): StoreLoss {
+  return {
+    ...loss(
+      false,
+      `The disk could not keep what was written into ${file}-wal (${cause.message}). ${REFUSING}: whether what was asked last is kept shows after a start. What was acknowledged was on the disk before.`,
+      'look at the disk of the data folder (failing, full, its network away), and start it anew.',
+    ),
+    inLog: true,
+  };
 }
 
 function lossOf(file: string, database: boolean, copy: string | undefined): StoreLoss {

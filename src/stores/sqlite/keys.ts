@@ -1,6 +1,7 @@
 import type { KeyKind, KeyLimits } from '../../contract/index.ts';
 import type { KeyRow, Reads, Stamped, Transaction } from '../../ports/store.ts';
 import { type Connection, json, jsonOrNull, number, type Row } from './connection.ts';
+import type { Touched } from './log-sync.ts';
 
 /** Keys (their hashes), and forgetting. */
 
@@ -67,9 +68,11 @@ function keyRow(row: Row): KeyRow {
 export function keyWrites(
   c: Connection,
   now: () => number,
+  touched: () => Touched,
 ): Pick<Transaction, 'insertKey' | 'revokeKey' | 'stampKeys' | 'forget' | 'stampAsOfNow'> {
   return {
     async insertKey(key) {
+      touched().keys = true;
       c.run(
         `INSERT INTO keys (id, project, name, kind, hash, created_at, expires_at, limits)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -85,10 +88,12 @@ export function keyWrites(
     },
 
     async revokeKey(id) {
+      touched().keys = true;
       c.run('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', now(), id);
     },
 
     async stampKeys(usedAtMs) {
+      touched().keys = true;
       for (const [id, at] of usedAtMs)
         c.run(
           'UPDATE keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)',
@@ -99,6 +104,7 @@ export function keyWrites(
     },
 
     async forget(beforeMs, limit) {
+      touched().others = true;
       let forgotten = 0;
       for (const [oldest, remove] of FORGET) {
         // Rows lie in the order in which they were made: the first that is young enough ends the search.
@@ -110,6 +116,7 @@ export function keyWrites(
     },
 
     async stampAsOfNow(what, before, limit) {
+      touched().others = true;
       const { page, stamp, inOrder } = STAMPS[what];
       const rows = c.all(page, before, limit);
       const nowMs = now();

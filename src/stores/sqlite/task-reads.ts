@@ -1,6 +1,7 @@
 import type { AttemptRow, Payload, Reads, TaskRow } from '../../ports/store.ts';
 import { type Connection, number, type Values } from './connection.ts';
 import type { KeptRows } from './kept-rows.ts';
+import type { Touched } from './log-sync.ts';
 import { queueGroups } from './queue.ts';
 import { A, attemptRow, T, taskRow } from './rows.ts';
 import { taskPage } from './task-page.ts';
@@ -24,6 +25,8 @@ export type TaskReads = Pick<
 export interface Kept {
   readonly tasks: KeptRows;
   readonly attempts: KeptRows;
+  /** Of the group under way. */
+  readonly touched: () => Touched;
 }
 
 export function taskReads(c: Connection, kept?: Kept): TaskReads {

@@ -23,6 +23,7 @@ export type TaskWrites = Pick<
 
 export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWrites {
   const found = finders(c, kept);
+  const touch = (ref: number | string) => void kept.touched().tasks.add(ref);
   const changing = (task: TaskState, { attention, dueAtMs }: TaskFacts) => {
     const ready = task.status === 'queued' && task.availableAtMs <= now();
     return taskValues(task, { ready, attention, dueAtMs });
@@ -59,26 +60,31 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
         facts.rank,
         ...changing(task, facts),
       );
+      touch(ref);
       c.run('INSERT INTO inputs (task, json) VALUES (?, ?)', ref, facts.inputJson);
       savePayloads(ref, undefined, task);
       return { ref, task };
     },
 
     async saveTask(row, task, facts) {
+      touch(row.ref);
       kept.tasks.save(row.ref, changing(task, facts));
       savePayloads(row.ref, row.task, task);
       return { ref: row.ref, task };
     },
 
     async saveDue(row, dueAtMs) {
+      touch(row.ref);
       kept.tasks.saveOne(row.ref, 'due_at', dueAtMs ?? null);
     },
 
     async saveRank(row, rank) {
+      touch(row.ref);
       c.run('UPDATE tasks SET rank = ? WHERE ref = ?', rank, row.ref);
     },
 
     async insertAttempt(row, attempt) {
+      touch(row.ref);
       const { ref } = c.run(
         INSERT_ATTEMPT,
         attempt.id,
@@ -98,6 +104,7 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
     },
 
     async saveAttempt(row, attempt) {
+      touch(attempt.taskId);
       kept.attempts.save(row.ref, attemptValues(attempt));
       return { ref: row.ref, attempt };
     },
@@ -128,7 +135,10 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
 
     async makeAvailable(limit) {
       const rows = c.all(TIME_HAS_COME, now(), limit);
-      for (const row of rows) kept.tasks.saveOne(row.ref as number, 'ready', 1);
+      for (const row of rows) {
+        touch(row.ref as number);
+        kept.tasks.saveOne(row.ref as number, 'ready', 1);
+      }
       return rows.map((row) => ({
         project: row.project as string,
         pool: row.pool as string,
