@@ -27,3 +27,7 @@ export interface DiskFault {
   /** How often; default always. */
   readonly times?: number;
 }
+
+export function systemError(code: string, step: string, path: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${code}: ${step} '${path}' (simulated)`), { code, path });
+}

@@ -1,7 +1,7 @@
 import type { Clock } from '../src/ports/clock.ts';
-import type { Disk, Sight } from '../src/ports/disk.ts';
-import type { DiskFault, DiskStep } from './disk-fault.ts';
-import { type Content, Platter, parentOf } from './platter.ts';
+import type { Disk, OpenFile, Sight } from '../src/ports/disk.ts';
+import { type DiskFault, type DiskStep, systemError } from './disk-fault.ts';
+import { type Content, clean, joined, Platter, parentOf } from './platter.ts';
 import type { SimulatedRandom } from './random.ts';
 
 export type { DiskFault, DiskStep } from './disk-fault.ts';
@@ -164,6 +164,46 @@ class MountedDisk implements Disk {
     await this.#step('syncFile', file, () => this.#platter.syncFile(content));
   }
 
+  async makeOpen(path: string): Promise<OpenFile> {
+    const file = clean(path);
+    const content = await this.#step('open', file, () => {
+      if (this.#platter.get(file)) throw systemError('EEXIST', 'open', file);
+      return this.#make(file);
+    });
+    return {
+      add: async (data) => {
+        const before = content.bytes.length;
+        try {
+          await this.#step('append', file, () => this.#add(content, Buffer.from(data), file));
+        } catch (error) {
+          content.bytes = content.bytes.slice(0, before);
+          throw error;
+        }
+      },
+      sync: () => this.#syncContent(content, file),
+      close: async () => {},
+    };
+  }
+
+  async syncFile(path: string): Promise<void> {
+    const file = clean(path);
+    const content = await this.#step('open', file, () => this.#mustBe(file));
+    await this.#syncContent(content, file);
+  }
+
+  /** After one that fails the system holds for durable what it has, though it is not: a later sync keeps nothing of it. */
+  async #syncContent(content: Content, file: string): Promise<void> {
+    // Not what comes while it is under way.
+    const { bytes } = content;
+    try {
+      await this.#step('syncFile', file, () => this.#platter.syncFile(content, bytes));
+    } catch (error) {
+      content.forgotten = true;
+      throw error;
+    }
+    if (this.#platter.get(file) !== content) throw systemError('ENOENT', 'sync', file);
+  }
+
   syncFolder(folder: string): Promise<void> {
     // Not what comes while it is under way.
     const covered = this.#platter.operations();
@@ -249,7 +289,7 @@ class MountedDisk implements Disk {
   /** Adds what there is room for, as a real disk does, then says that it is full. */
   #add(content: Content, bytes: Uint8Array, file: string): void {
     const room = Math.max(0, this.#disk.capacityBytes - this.#platter.usedBytes());
-    content.bytes = Buffer.concat([content.bytes, bytes.subarray(0, room)]);
+    content.bytes = joined(content.bytes, bytes.subarray(0, room));
     content.modifiedMs = this.#disk.modifiedMs();
     if (bytes.length > room) throw systemError('ENOSPC', 'write', file);
   }
@@ -271,14 +311,4 @@ const BLOCK_BYTES = 4_096;
 /** What a crashed process waits for. A fresh one each time, so that the waiting can be collected. */
 function never(): Promise<never> {
   return new Promise(() => {});
-}
-
-/** Absolute, with `/` and nothing after it. */
-function clean(path: string): string {
-  const parts = path.replaceAll('\\', '/').split('/').filter(Boolean);
-  return `/${parts.join('/')}`;
-}
-
-function systemError(code: string, step: string, path: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`${code}: ${step} '${path}' (simulated)`), { code, path });
 }

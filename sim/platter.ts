@@ -43,8 +43,9 @@ export class Platter {
     this.#open.push(operation);
   }
 
-  syncFile(content: Content): void {
-    content.durable = content.bytes;
+  /** @param bytes what it held when the sync began */
+  syncFile(content: Content, bytes = content.bytes): void {
+    if (!content.forgotten) content.durable = bytes;
   }
 
   /** What a sync that begins now will cover. */
@@ -110,6 +111,8 @@ export interface Content {
   bytes: Uint8Array;
   durable: Uint8Array;
   modifiedMs: number;
+  /** A sync of it failed: what was added before it or after may never be durable. */
+  forgotten?: boolean;
   /** Bytes of it that take no room. */
   holes?: number;
 }
@@ -150,4 +153,29 @@ function left(content: Content, random?: SimulatedRandom): Uint8Array {
   const kept = bytes.slice(0, durable.length + random.below(bytes.length - durable.length + 1));
   if (random.chance(0.25)) kept.fill(0, durable.length);
   return kept;
+}
+
+/** `after` behind `before`, in its place where that has room: a file grows by thousands of writes. */
+export function joined(before: Uint8Array, after: Uint8Array): Uint8Array {
+  const bytes = before.length + after.length;
+  let whole = grown.get(before);
+  if (!whole || whole.length < bytes) {
+    whole = new Uint8Array(bytes < SMALL_BYTES ? bytes : 2 * bytes);
+    whole.set(before);
+  }
+  whole.set(after, before.length);
+  grown.delete(before);
+  const made = whole.subarray(0, bytes);
+  grown.set(made, whole);
+  return made;
+}
+
+/** What a file holds → the room in which it can grow: only its latest content has it. */
+const grown = new WeakMap<Uint8Array, Uint8Array>();
+const SMALL_BYTES = 4_096;
+
+/** Absolute, with `/` and nothing after it. */
+export function clean(path: string): string {
+  const parts = path.replaceAll('\\', '/').split('/').filter(Boolean);
+  return `/${parts.join('/')}`;
 }

@@ -6,10 +6,19 @@ const HOUR = 60 * MINUTE;
 
 /** The spool. */
 export const spoolDefaults = {
-  /** A group takes whatever waits, up to these bounds: one file, two fsyncs. */
+  /** A group takes whatever waits, up to these bounds: one write, one fsync (two where its file is new). */
   groupRecords: 256,
   groupBytes: 4 * 1_048_576,
-  /** Groups under way at once: the next one is written while the folder of the last is synced. */
+  /**
+   * Groups share a file (segment) up to this size: large enough that making and removing it costs nothing beside its
+   * records, small enough that one report that nobody answers keeps little of the disk.
+   */
+  segmentBytes: 1_048_576,
+  /** A larger record is written as a file of its own: it holds up no other, and whole or not at all is there after a crash. */
+  segmentRecordBytes: 262_144,
+  /** A segment with nothing open waits this long for the next record: longer than a busy worker's pauses between tasks. */
+  segmentLingerMs: 200,
+  /** Groups of such records under way at once: the next one is written while the folder of the last is synced. */
   writers: 2,
   /** Files that are read at once at a start: far below the smallest limit of open files, and a waiting disk is kept busy. */
   readsAtOnce: 8,

@@ -22,6 +22,13 @@ export interface Disk {
    * done without. Rejects with ENOENT where there is none.
    */
   writeOver(file: string, data: string | Uint8Array): Promise<void>;
+  /**
+   * Makes a new file (0600) that this process adds to while it is open. Rejects with EEXIST where something lies there. Its
+   * name is durable only after `syncFolder`.
+   */
+  makeOpen(file: string): Promise<OpenFile>;
+  /** Makes the content of a file durable that another process may have added to. Absent: rejects with ENOENT. */
+  syncFile(file: string): Promise<void>;
   /** Makes the names in this folder durable: files made, renamed and removed before the call. */
   syncFolder(folder: string): Promise<void>;
   /**
@@ -50,6 +57,23 @@ export interface Disk {
   freeBytes(folder: string): Promise<number | undefined>;
   /** Renames within one file system. Durable: only after `syncFolder` of both folders. */
   rename(from: string, to: string): Promise<void>;
+}
+
+/** A file that one process adds to. One `add` at a time; a `sync` may run beside it. */
+export interface OpenFile {
+  /**
+   * Adds to its end. Survives the end of the process, **not** a power cut. Where it rejects a part may be there: as far as
+   * the disk obeys it is cut off again.
+   */
+  add(data: string): Promise<void>;
+  /**
+   * Makes durable what was added before the call; the name is not meant. Where it rejects nothing is known of what was added
+   * since the last one that did not, and never will be: a later one may resolve and have kept nothing of it. Rejects with
+   * ENOENT where the file was removed meanwhile: what is added to it would be gone with it.
+   */
+  sync(): Promise<void>;
+  /** Never rejects. Twice is once. */
+  close(): Promise<void>;
 }
 
 export interface Sight {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Disk } from '../ports/disk.ts';
 
 /**
- * Puts files into a folder so that they survive a power cut: two fsyncs, file and folder. Those who come while the
+ * Puts whole files into a folder so that they survive a power cut: two fsyncs, file and folder. Those who come while the
  * folder is being synced share its next sync.
  */
 export class DurableFolder {

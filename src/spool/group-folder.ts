@@ -39,6 +39,12 @@ export class GroupFolder {
     this.#wake(file);
   }
 
+  /** A file that was added to until now, with its open records and marks that it does not have yet. */
+  takeOver(file: string, open: Set<string>, marks: Mark[]): void {
+    this.#files.set(file, { open, keep: false, marks });
+    if (open.size === 0 || marks.length > 0) this.#wake(file);
+  }
+
   /** Appends a mark. Resolves when it is there; rejects with the disk's error. */
   mark(file: string, line: string): Promise<void> {
     const known = this.#files.get(file);
@@ -127,9 +133,12 @@ export class GroupFolder {
 interface GroupFile {
   readonly open: Set<string>;
   readonly keep: boolean;
-  readonly marks: {
-    readonly line: string;
-    readonly resolve: () => void;
-    readonly reject: (error: unknown) => void;
-  }[];
+  readonly marks: Mark[];
+}
+
+/** A line to be added, and who waits for it. */
+export interface Mark {
+  readonly line: string;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
 }

@@ -4,7 +4,7 @@ import { causeCode } from './errors.ts';
 import type { Line } from './records.ts';
 
 /**
- * Makes lines durable in group files. Woken by a line; a free writer takes whatever waits at that moment as one
+ * Makes lines durable in group files of their own. Woken by a line; a free writer takes whatever waits at that moment as one
  * group: written beside, fsynced, renamed, folder fsynced, and only then are its lines told to be durable. So
  * a lone record waits for nobody, and under load one group carries many. Ends when nothing waits.
  */
@@ -89,7 +89,7 @@ interface Waiting {
 }
 
 /** Codes that say that a smaller file might still fit. */
-const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+export const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 /** How many of these lines make the next group: all that wait, within the bounds, and at least one. */
 export function groupSize(bytes: readonly number[]): number {

@@ -1,7 +1,7 @@
 /**
  * What must outlive this process: terminal reports until they are answered, and which attempts are held. Plain
- * files that a person can read; the format is in `spool/README.md`. Order on disk, exactly: write < fsync file <
- * rename < fsync folder < the promise resolves (and only then may the caller send).
+ * files that a person can read; the format is in `spool/README.md`. Order on disk, exactly: write < fsync of the file, and
+ * of the folder where the file is new < the promise resolves (and only then may the caller send).
  */
 
 export type { SpoolErrorCode } from './errors.ts';

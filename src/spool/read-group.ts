@@ -28,8 +28,8 @@ export interface GroupContent {
 }
 
 /**
- * Reads a group file. One bad line costs only itself. Marks, and in `running` files also records that need not be
- * durable, are appended without fsync: an end that a power cut tore, or left as zeros, is no fault of the disk.
+ * Reads a group file. One bad line costs only itself. Marks and records are added to it and told to be durable after that: an
+ * end that a crash tore, or left as zeros, is no fault of the disk.
  */
 export function readGroup(content: Uint8Array, of: GroupRecord['kind']): GroupContent {
   const lines: GroupLine[] = [];
@@ -40,7 +40,7 @@ export function readGroup(content: Uint8Array, of: GroupRecord['kind']): GroupCo
   for (const { line, offset, bytes } of splitLines(content)) {
     const read = decodeLine(bytes);
     if (!read.ok) {
-      const cut = isZeros(bytes) || (of === 'running' && read.cut === true);
+      const cut = isZeros(bytes) || (read.cut === true && isBeginning(bytes, of));
       if (read.newer) newer++;
       else if (isCutMark(bytes)) cutMarks++;
       else bad.push({ line, why: read.why, content: bytes, cut });
@@ -76,12 +76,17 @@ export function* splitLines(content: Uint8Array) {
 }
 
 const NEWLINE = 0x0a;
-const MARK_BEGINNING = '{"v":1,"kind":"mark"';
 
 /** The beginning of a mark, which a crash cut off. */
 export function isCutMark(bytes: Uint8Array): boolean {
-  const beginning = Buffer.from(bytes.subarray(0, MARK_BEGINNING.length)).toString('latin1');
-  return MARK_BEGINNING.startsWith(beginning);
+  return isBeginning(bytes, 'mark');
+}
+
+/** The rest may be zeros: not all blocks of a write have reached the disk. */
+function isBeginning(bytes: Uint8Array, kind: string): boolean {
+  const whole = `{"v":1,"kind":"${kind}"`;
+  const beginning = Buffer.from(bytes.subarray(0, whole.length)).toString('latin1');
+  return whole.startsWith(beginning.replace(/\0+$/, ''));
 }
 
 function isZeros(bytes: Uint8Array): boolean {

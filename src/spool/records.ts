@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import * as z from 'zod';
 import {
   type AttemptIdentity,
@@ -223,5 +223,5 @@ const TAIL = /^,"sum":"([0-9a-f]{64})"\}$/;
 const TAIL_BYTES = 74;
 
 function sha256(data: string | Uint8Array): string {
-  return createHash('sha256').update(data).digest('hex');
+  return hash('sha256', data, 'hex');
 }

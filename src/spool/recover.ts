@@ -3,6 +3,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Disk } from '../ports/disk.ts';
 import type { Log } from '../ports/log.ts';
 import { groupSeq, type Layout } from './layout.ts';
+import { someAtATime } from './read-file.ts';
 import type { BadLine } from './read-group.ts';
 import { type ReadFile, type ReadSpool, readSpool } from './read-spool.ts';
 import { AsideFolder, corruptRecord } from './set-aside.ts';
@@ -99,7 +100,8 @@ export async function recover(
   }
 
   const settled = settle(read);
-  const durable = await namesAreDurable(ports, layout);
+  const owed = new Set(settled.reports.map(({ file }) => join(layout.reports, file)));
+  const durable = await whatIsSeenIsDurable(ports, layout, [...owed]);
   const openReports = new Set(settled.reports.map(({ file }) => file));
   const openRunning = new Set(settled.running.map(({ file }) => file));
   return {
@@ -119,21 +121,23 @@ export async function recover(
 }
 
 /**
- * A process that was killed may have given a name (a set-aside, a report) and not synced its folder: we see it, a power cut
- * would take it. What it stands for is removed only after this.
+ * A process that was killed may have written a report, or given a name (a set-aside, a report), and not synced it: we see
+ * it, a power cut would take it. It counts, and what it stands for is removed, only after this.
  */
-async function namesAreDurable(
+async function whatIsSeenIsDurable(
   { disk, log }: { readonly disk: Disk; readonly log: Log },
   layout: Layout,
+  owed: readonly string[],
 ): Promise<boolean> {
   try {
+    await someAtATime(owed, (file) => disk.syncFile(file));
     for (const folder of [layout.reports, layout.stale, layout.refused])
       await disk.syncFolder(folder);
     return true;
   } catch (error) {
     log.warn(
       'spool.not-synced',
-      `Folders of the spool ${layout.folder} could not be synced, so what is done with stays until the next start.`,
+      `What the spool ${layout.folder} holds could not be synced, so what is done with stays until the next start.`,
       { error },
     );
     return false;

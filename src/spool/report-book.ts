@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { TerminalReport } from '../contract/index.ts';
+import { spoolDefaults } from '../core/defaults.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Disk } from '../ports/disk.ts';
 import type { Log } from '../ports/log.ts';
@@ -7,8 +8,15 @@ import { DurableFolder } from './durable-folder.ts';
 import { causeCode, spoolError } from './errors.ts';
 import { GroupFolder } from './group-folder.ts';
 import { GroupWriter } from './group-writer.ts';
-import { decodeLine, encodeLine, type MarkRecord, type ReportRecord } from './records.ts';
+import {
+  decodeLine,
+  encodeLine,
+  type Line,
+  type MarkRecord,
+  type ReportRecord,
+} from './records.ts';
 import { headOf } from './report-head.ts';
+import { type Place, SegmentWriter } from './segment-writer.ts';
 import type { Found } from './settle.ts';
 
 /**
@@ -34,12 +42,14 @@ export class ReportBook {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #folder: GroupFolder;
-  readonly #writer: GroupWriter;
+  readonly #segments: SegmentWriter;
+  /** Of large ones, each a file of its own. */
+  readonly #large: GroupWriter;
   /** By attempt, oldest first. */
   readonly #open = new Map<string, Open>();
   /** Attempts whose report is being written: two of one attempt never lie in one file. */
   readonly #writing = new Map<string, Promise<unknown>>();
-  /** Of lines that were placed a moment ago. */
+  /** Of large lines that were placed a moment ago. */
   readonly #offsets = new Map<string, number>();
   readonly #closing = new Set<Promise<void>>();
   #owed = 0;
@@ -54,8 +64,13 @@ export class ReportBook {
     this.#path = path;
     this.#clock = ports.clock;
     this.#folder = new GroupFolder(ports.disk, path, ports.log);
+    this.#segments = new SegmentWriter(ports, path, nextName, this.#folder, {
+      durable: true,
+      eagerMarks: false,
+      closing: (attemptId) => this.#answeredMark(attemptId),
+    });
     const durable = new DurableFolder(ports.disk, path);
-    this.#writer = new GroupWriter(durable, nextName, (file, ids, offsets) => {
+    this.#large = new GroupWriter(durable, nextName, (file, ids, offsets) => {
       for (const [i, attemptId] of ids.entries()) {
         // All of a group at once: answering the first must not remove the file of the second.
         this.#folder.add(file, attemptId);
@@ -103,10 +118,8 @@ export class ReportBook {
     const written = (async () => {
       await before?.catch(() => {});
       const line = encodeLine(record);
-      const file = await this.#writer.write(attemptId, line);
-      const offset = this.#offsets.get(attemptId) ?? 0;
-      this.#offsets.delete(attemptId);
-      return { place: { file, offset }, line };
+      const place = await this.#place(attemptId, line);
+      return { place, line };
     })();
     this.#writing.set(attemptId, written);
     try {
@@ -117,6 +130,16 @@ export class ReportBook {
     } finally {
       if (this.#writing.get(attemptId) === written) this.#writing.delete(attemptId);
     }
+  }
+
+  async #place(attemptId: string, line: Line): Promise<Place> {
+    const { text, bytes } = line;
+    if (bytes <= spoolDefaults.segmentRecordBytes)
+      return this.#segments.write([attemptId], text, bytes);
+    const file = await this.#large.write(attemptId, line);
+    const offset = this.#offsets.get(attemptId) ?? 0;
+    this.#offsets.delete(attemptId);
+    return { file, offset };
   }
 
   /** Done with. A record that is not open any more is fine. */
@@ -182,10 +205,17 @@ export class ReportBook {
   }
 
   async idle(): Promise<void> {
-    await this.#writer.idle();
+    await this.#large.idle();
+    await this.#segments.idle();
     await Promise.all([...this.#open.values()].map(({ after }) => after));
     await Promise.all(this.#closing);
+    await this.#segments.idle();
     await this.#folder.idle();
+  }
+
+  /** Nothing is written after this. */
+  closeFiles(): Promise<void> {
+    return this.#segments.end();
   }
 
   #add(place: Place, spooled: SpooledReport, after: Promise<void>): SpooledReport {
@@ -199,25 +229,24 @@ export class ReportBook {
     if (!open) return Promise.resolve();
     this.#open.delete(attemptId);
     if (!open.heldBack) this.#count(open.spooled, -1);
-    const at = new Date(this.#clock.wall()).toISOString();
-    const mark: MarkRecord = { kind: 'mark', mark: 'answered', attemptId, at };
     // The running record goes first: a crash in between must not leave it without its report.
     const closing = open.after.then(() =>
-      this.#folder.close(open.file, attemptId, encodeLine(mark).text),
+      this.#segments.close(open.file, attemptId, this.#answeredMark(attemptId)),
     );
     this.#closing.add(closing);
     return closing.finally(() => this.#closing.delete(closing));
+  }
+
+  #answeredMark(attemptId: string): string {
+    const at = new Date(this.#clock.wall()).toISOString();
+    const mark: MarkRecord = { kind: 'mark', mark: 'answered', attemptId, at };
+    return encodeLine(mark).text;
   }
 
   #count(spooled: SpooledReport, by: 1 | -1): void {
     this.#owed += by;
     this.#owedBytes += by * spooled.bytes;
   }
-}
-
-interface Place {
-  readonly file: string;
-  readonly offset: number;
 }
 
 interface Open extends Place {

@@ -1,8 +1,6 @@
-import { join } from 'node:path';
 import type { Clock } from '../ports/clock.ts';
 import type { Disk } from '../ports/disk.ts';
 import type { Log } from '../ports/log.ts';
-import { DurableFolder } from './durable-folder.ts';
 import { GroupFolder } from './group-folder.ts';
 import {
   encodeLine,
@@ -11,33 +9,36 @@ import {
   type ProgressMark,
   type RunningRecord,
 } from './records.ts';
+import { SegmentWriter } from './segment-writer.ts';
 
 /**
- * The attempts that are held: what a claim brought, one file for each claim. If one of them may not be repeated,
- * the file is durable before `record` resolves; else it only survives the end of the process, which costs no fsync:
- * after a power cut such an attempt runs again when its lease is over.
+ * The attempts that are held: what claims brought. If one of a claim may not be repeated, its records are durable before
+ * `record` resolves; else they only survive the end of the process, which costs no fsync: after a power cut such an attempt
+ * runs again when its lease is over. The two lie in files of their own, so that no sync holds up what needs none.
  */
 export class RunningBook {
-  readonly #disk: Disk;
   readonly #clock: Clock;
-  readonly #path: string;
   readonly #folder: GroupFolder;
-  readonly #durable: DurableFolder;
-  readonly #nextName: () => string;
-  /** Attempt → its file. */
-  readonly #open = new Map<string, string>();
+  readonly #durable: SegmentWriter;
+  readonly #kept: SegmentWriter;
+  readonly #open = new Map<string, Open>();
 
   constructor(
     ports: { readonly disk: Disk; readonly clock: Clock; readonly log: Log },
     path: string,
     nextName: () => string,
   ) {
-    this.#disk = ports.disk;
     this.#clock = ports.clock;
-    this.#path = path;
     this.#folder = new GroupFolder(ports.disk, path, ports.log);
-    this.#durable = new DurableFolder(ports.disk, path);
-    this.#nextName = nextName;
+    const writer = (durable: boolean) =>
+      new SegmentWriter(ports, path, nextName, this.#folder, {
+        durable,
+        eagerMarks: true,
+        closing: (attemptId) => this.#mark('ended', attemptId),
+        onUnsure: (file) => this.#markAgain(file),
+      });
+    this.#durable = writer(true);
+    this.#kept = writer(false);
   }
 
   has(attemptId: string): boolean {
@@ -46,7 +47,7 @@ export class RunningBook {
 
   /** A record found at the start. */
   found(file: string, attemptId: string, keep: boolean): void {
-    this.#open.set(attemptId, file);
+    this.#open.set(attemptId, { file, writer: this.#kept });
     this.#folder.add(file, attemptId, keep);
   }
 
@@ -63,17 +64,22 @@ export class RunningBook {
     const fresh = attempts.filter(({ attemptId }) => !this.#open.has(attemptId));
     if (fresh.length === 0) return;
     const lines = fresh.map((one) => encodeLine(runningLine(one, origin)));
-    const file = this.#nextName();
-    const text = lines.map((line) => line.text).join('');
-    if (fresh.some(({ effectSafety }) => effectSafety === 'non-idempotent'))
-      await this.#durable.write(file, text);
-    else await this.#append(file, text);
-    for (const { attemptId } of fresh) this.found(file, attemptId, false);
+    const mustBeDurable = fresh.some(({ effectSafety }) => effectSafety === 'non-idempotent');
+    const writer = mustBeDurable ? this.#durable : this.#kept;
+    const { file } = await writer.write(
+      fresh.map(({ attemptId }) => attemptId),
+      lines.map(({ text }) => text).join(''),
+      lines.reduce((sum, { bytes }) => sum + bytes, 0),
+    );
+    for (const { attemptId } of fresh) this.#open.set(attemptId, { file, writer });
   }
 
   async markBegun(attemptId: string, host?: string): Promise<void> {
     const facts = host === undefined ? {} : { host };
-    await this.#add(attemptId, this.#mark('begun', attemptId, facts));
+    const line = this.#mark('begun', attemptId, facts);
+    const open = this.#open.get(attemptId);
+    if (open) open.begun = line;
+    await this.#add(attemptId, line);
   }
 
   async markProgress(attemptId: string, { percent, message }: ProgressMark): Promise<void> {
@@ -85,30 +91,35 @@ export class RunningBook {
   }
 
   async #add(attemptId: string, line: string): Promise<void> {
-    const file = this.#open.get(attemptId);
-    if (file !== undefined) await this.#folder.mark(file, line);
+    const open = this.#open.get(attemptId);
+    if (open) await open.writer.mark(open.file, line);
+  }
+
+  /** The system may have forgotten what of this file was not durable, and a mark must survive this process. */
+  #markAgain(file: string): void {
+    for (const open of this.#open.values())
+      if (open.file === file && open.begun !== undefined)
+        open.writer.mark(file, open.begun).catch(() => {});
   }
 
   /** Nothing is owed for the attempt any more, or a report says it. Resolves when the disk knows; never rejects. */
   async end(attemptId: string): Promise<void> {
-    const file = this.#open.get(attemptId);
-    if (file === undefined) return;
+    const open = this.#open.get(attemptId);
+    if (!open) return;
     this.#open.delete(attemptId);
-    await this.#folder.close(file, attemptId, this.#mark('ended', attemptId));
+    await open.writer.close(open.file, attemptId, this.#mark('ended', attemptId));
   }
 
-  idle(): Promise<void> {
-    return this.#folder.idle();
+  async idle(): Promise<void> {
+    await this.#durable.idle();
+    await this.#kept.idle();
+    await this.#folder.idle();
   }
 
-  async #append(file: string, text: string): Promise<void> {
-    const path = join(this.#path, file);
-    try {
-      await this.#disk.appendFile(path, text);
-    } catch (error) {
-      await this.#disk.remove(path).catch(() => {});
-      throw error;
-    }
+  /** Nothing is written after this. */
+  async closeFiles(): Promise<void> {
+    await this.#durable.end();
+    await this.#kept.end();
   }
 
   #mark(
@@ -119,6 +130,13 @@ export class RunningBook {
     const at = new Date(this.#clock.wall()).toISOString();
     return encodeLine({ kind: 'mark', mark, attemptId, at, ...facts } as MarkRecord).text;
   }
+}
+
+interface Open {
+  readonly file: string;
+  readonly writer: SegmentWriter;
+  /** The line that says that it began. */
+  begun?: string;
 }
 
 /** Field by field: what else a caller's object holds (an input, say) does not belong here. */

@@ -243,6 +243,7 @@ export class Spool {
     this.#upkeep.stop();
     this.refusal.stop();
     await this.idle();
+    for (const book of [this.#reports, this.#running]) await book.closeFiles();
     this.#health.stop();
     if (this.#health.lost) return;
     // Without it (a full disk) the next owner finds out that this process is gone.

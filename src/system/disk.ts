@@ -3,6 +3,7 @@ import { lstat, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:
 import { dirname, resolve } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import type { Disk, Sight } from '../ports/disk.ts';
+import { makeOpen } from './open-file.ts';
 import { whileBusy } from './while-busy.ts';
 
 /** The machine's file systems. `platform` is for tests of what only Windows does. */
@@ -40,6 +41,16 @@ export function systemDisk(platform: NodeJS.Platform = process.platform): Disk {
           done += (await handle.write(bytes, done, bytes.length - done, done)).bytesWritten;
         await handle.truncate(bytes.length);
         await handle.sync();
+      } finally {
+        await handle.close();
+      }
+    },
+    makeOpen: (file) => makeOpen(file, ITSELF),
+    async syncFile(file) {
+      // Windows syncs no file that was opened for reading alone.
+      const handle = await open(file, constants.O_RDWR | ITSELF);
+      try {
+        await handle.datasync();
       } finally {
         await handle.close();
       }

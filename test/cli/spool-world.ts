@@ -82,7 +82,7 @@ export async function fullSpool() {
   await first.spool.writeReport(complete('damaged'), META);
   await first.spool.close();
   const [name = ''] = readdirSync(join(first.folder, 'reports'));
-  const torn = `{"v":1,"kind":"report","leaseToken":"${tokenOf('torn')}","x":"\u0007\u001b[2J`;
+  const torn = `{"v":1, "kind":"report","leaseToken":"${tokenOf('torn')}","x":"\u0007\u001b[2J`;
   appendFileSync(
     join(first.folder, 'reports', name),
     Buffer.concat([Buffer.from(torn), Buffer.from([0xff, 0x0a])]),

@@ -118,9 +118,9 @@ describe('spool list', () => {
     const { out } = await spool(folder, 'list');
     expect(out).toMatch(/tsk_b .+ project shop at http:\/\/127\.0\.0\.1:7420/);
     const [bad] = await entries(folder, '--state', 'corrupt');
-    expect(bad).toMatchObject({ id: `reports/${name}:2`, line: 2, why: expect.any(String) });
-    expect((await spool(folder, 'show', `reports/${name}:2`)).out).toMatch(/\n {2}damaged\n/);
-    expect((await spool(folder, 'discard', `reports/${name}:2`, '--yes')).code).toBe(79);
+    expect(bad).toMatchObject({ id: `reports/${name}:3`, line: 3, why: expect.any(String) });
+    expect((await spool(folder, 'show', `reports/${name}:3`)).out).toMatch(/\n {2}damaged\n/);
+    expect((await spool(folder, 'discard', `reports/${name}:3`, '--yes')).code).toBe(79);
   });
 
   it('of an empty one says so; a folder that no worker has used, and bad input, are refused', async () => {
@@ -260,7 +260,9 @@ describe('spool show', () => {
     const [corrupt] = await entries(folder, '--state', 'corrupt');
     const { out } = await spool(folder, 'show', corrupt?.id ?? '');
     expect(out).toContain('line 2: does not end in a checksum');
-    expect(out).toContain('{"v":1,"kind":"report","leaseToken":"(masked)","x":"\\x07\\x1b[2J\\xff');
+    expect(out).toContain(
+      '{"v":1, "kind":"report","leaseToken":"(masked)","x":"\\x07\\x1b[2J\\xff',
+    );
     // A set-aside that was itself damaged.
     const [refused] = await entries(folder, '--state', 'refused');
     writeFileSync(join(folder, refused?.file ?? ''), `{"leaseTokeX":"${tokenOf('b')}"}\n`);

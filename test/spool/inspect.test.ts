@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SimulatedProcess } from '../../sim/machine.ts';
+import { spoolDefaults } from '../../src/core/defaults.ts';
 import { inspectSpool } from '../../src/spool/index.ts';
 import { complete, FOLDER, files, held, META, restart, start } from './world.ts';
 
@@ -135,7 +136,10 @@ describe('a look at a spool', () => {
   it('survives records that go while it looks', async () => {
     const { machine, spool } = await start();
     const reports = [];
-    for (let i = 0; i < 20; i++) reports.push(await spool.writeReport(complete(`att_${i}`), META));
+    // Large ones: each has a file of its own.
+    const result = 'x'.repeat(spoolDefaults.segmentRecordBytes);
+    for (let i = 0; i < 20; i++)
+      reports.push(await spool.writeReport(complete(`att_${i}`, result), META));
     machine.disk.fail({ step: 'read', ms: 10 });
     const looking = look(machine.start());
     await machine.clock.advance(15);

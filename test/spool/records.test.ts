@@ -142,19 +142,24 @@ describe('a group file', () => {
     }
   });
 
-  it('of running records may end in a torn record, but not have one in its midst', () => {
-    const line = runningLine('att_b');
+  it.each([
+    ['report', reportLine],
+    ['running', runningLine],
+  ] as const)('of %s records may end in a torn one, but not have one in its midst', (of, make) => {
+    const line = make('att_b');
     for (let length = 1; length < line.length - 1; length += 7) {
-      const torn = bytes(runningLine('att_a'), line.slice(0, length));
-      expect(marks(torn, 'running')).toMatchObject({ lines: 1, bad: 0 });
+      for (const end of ['', '\0'.repeat(20), `\n${markLine('att_a')}`]) {
+        const torn = bytes(make('att_a'), line.slice(0, length), end);
+        expect(marks(torn, of), `${length}`).toMatchObject({ lines: 1, bad: 0, cut: 1 });
+      }
     }
-    const midst = bytes(runningLine('att_a'), line.slice(0, 150), '\n', runningLine('att_c'));
-    expect(marks(midst, 'running')).toMatchObject({ lines: 2, bad: 1 });
+    const midst = bytes(make('att_a'), line.slice(0, 150), '\n', make('att_c'));
+    expect(marks(midst, of)).toMatchObject({ lines: 2, bad: 1 });
   });
 
-  it('of reports is never thought to end early', () => {
-    const file = bytes(reportLine('att_a'), reportLine('att_b').slice(0, 200));
-    expect(marks(file)).toMatchObject({ lines: 1, bad: 1 });
+  it('that ends in what is no beginning of a record holds a bad line', () => {
+    for (const end of ['garbage', '{"v":1,"kind":"other"', reportLine('att_b').slice(1, 200)])
+      expect(marks(bytes(reportLine('att_a'), end)), end).toMatchObject({ lines: 1, bad: 1 });
   });
 
   it('tells records of a later version from bad ones', () => {

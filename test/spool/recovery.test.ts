@@ -99,7 +99,7 @@ describe('at a start', () => {
 
   it('a file that the disk does not give stays as it is, and the others are sent', async () => {
     const { machine, process, spool } = await start();
-    await spool.writeReport(complete('att_a'), META);
+    await spool.writeReport(complete('att_a', 'x'.repeat(spoolDefaults.segmentRecordBytes)), META);
     await spool.writeReport(complete('att_b'), META);
     const [first = ''] = files(machine);
     process.kill();

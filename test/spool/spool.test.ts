@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { spoolDefaults } from '../../src/core/defaults.ts';
 import {
   bodies,
   complete,
@@ -71,19 +72,20 @@ describe('reports', () => {
     expect(reportIds(next.spool)).toEqual(['att_b', 'att_c']);
   });
 
-  it('wait for a sync of the folder that began after their name was there', async () => {
+  it('wait for a sync that began after they were there', async () => {
     const { machine, spool } = await start();
-    machine.disk.fail({ step: 'syncFolder', path: /reports/, ms: 100, times: 2 });
+    const slow = machine.disk.fail({ step: 'syncFile', path: /reports/, ms: 100 });
     const first = spool.writeReport(complete('att_a'), META);
     await machine.clock.advance(50);
     const second = spool.writeReport(complete('att_b'), META);
     await machine.clock.time.until(first);
     await Promise.race([second, machine.clock.time.settle()]);
+    slow.clear();
     machine.powerCut();
     expect(reportIds(await open(machine.start()))).toEqual(['att_a']);
 
     const again = await start();
-    again.machine.disk.fail({ step: 'syncFolder', path: /reports/, ms: 100, times: 2 });
+    again.machine.disk.fail({ step: 'syncFile', path: /reports/, ms: 100, times: 2 });
     const both = ['att_a', 'att_b'].map(async (id, i) => {
       await again.machine.clock.sleep(i * 50);
       return again.spool.writeReport(complete(id), META);
@@ -149,7 +151,7 @@ describe('reports', () => {
     await spool.recordClaim([held('att_r')]);
     const report = await spool.writeReport(complete('att_a'), META);
     await spool.setAside(report, 'stale', { status: 409 });
-    machine.disk.fail({ code: 'EIO', step: 'write', times: 1 });
+    machine.disk.fail({ code: 'EIO', step: 'append', path: /reports/, times: 1 });
     await expect(spool.writeReport(complete('att_b'), META)).rejects.toThrow();
     const next = await restart(machine, process);
     expect(process.log.text() + next.process.log.text()).not.toContain('token-of');
@@ -230,18 +232,29 @@ describe('running records', () => {
     expect(files(machine)).toHaveLength(1);
     await spool.forget('att_b');
     await spool.forget('att_b');
+    await spool.idle();
     expect(files(machine)).toEqual([]);
   });
 
   it('go before the answered report does: a kill in between leaves no record without its report', async () => {
     const { machine, spool } = await start();
     await spool.recordClaim([held('att_a')]);
-    machine.disk.fail({ step: 'remove', path: /running/, ms: 1_000 });
+    machine.disk.fail({ step: 'append', path: /running/, ms: 1_000 });
     const report = await spool.writeReport(complete('att_a'), META);
-    void spool.answered(report);
+    const answered = spool.answered(report);
+    const marks = () =>
+      Object.values(machine.disk.platter.tree())
+        .join('')
+        .match(/"mark":"\w+"/g);
     await machine.clock.advance(999);
-    expect(files(machine).map((name) => name.split('/')[0])).toEqual(['reports', 'running']);
-    await machine.clock.advance(1);
+    expect(marks()).toBeNull();
+    await machine.clock.time.until(answered);
+    expect(marks()).toEqual(['"mark":"answered"', '"mark":"ended"']);
+    expect(machine.disk.trace.slice(-2)).toEqual([
+      expect.stringMatching(/^append .*\/running\//),
+      expect.stringMatching(/^append .*\/reports\//),
+    ]);
+    await machine.clock.advance(spoolDefaults.segmentLingerMs + 1_000);
     expect(files(machine)).toEqual([]);
   });
 
@@ -262,6 +275,7 @@ describe('set-asides', () => {
     const { machine, process, spool } = await start();
     const report = await spool.writeReport(complete('att_a'), META);
     await spool.setAside(report, 'stale', { status: 409, recorded: true });
+    await spool.idle();
     expect(spool.stats()).toMatchObject({ pending: 0, setAside: { stale: 1 } });
     const [name] = files(machine);
     expect(name).toMatch(/^stale\/att_a-complete-[0-9a-f]{16}\.jsonl$/);
@@ -327,6 +341,7 @@ describe('set-asides', () => {
     const { machine, spool } = await start();
     const report = await spool.writeReport(complete('../../etc/passwd'), META);
     await spool.setAside(report, 'stale', { status: 409 });
+    await spool.idle();
     expect(files(machine)).toEqual([
       expect.stringMatching(/^stale\/etcpasswd-complete-[0-9a-f]{16}\.jsonl$/),
     ]);

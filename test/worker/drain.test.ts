@@ -65,7 +65,7 @@ it('gives back what waits without a handler, and renews what runs', async () => 
   const world = new SimWorld();
   const { transport } = world;
   // The first one's report is large and takes 5 s to be written: the second is claimed meanwhile and waits for the slot.
-  world.machine.disk.fail({ step: 'write', path: /reports/, ms: 5_000, times: 1 });
+  world.machine.disk.fail({ step: ['write', 'append'], path: /reports/, ms: 5_000, times: 1 });
   const [first, second] = [1, 2].map(() => transport.offer({ type: 'demo/hello' }));
   const large = 'x'.repeat(workerDefaults.endingBytesMost);
   await world.start({ maxConcurrent: 1, scripts: { 'demo/hello': world.works(500, large) } });
@@ -230,12 +230,13 @@ it('does not call a handler stuck whose report a slow disk still writes', async 
     scripts: { 'demo/hello': () => new Promise(() => {}) },
   });
   await world.until(() => world.carrier.running === 1);
-  world.machine.disk.fail({ step: 'syncFile', path: /reports/, ms: 20_000 });
+  const slow = world.machine.disk.fail({ step: 'syncFile', path: /reports/, ms: 20_000 });
   const from = world.now;
   world.worker.signal();
   expect(await world.ended()).toEqual({ why: 'stopped-handlers', unsent: 1, stopped: 1 });
   expect(world.now - from).toBeLessThanOrEqual(8_000);
   world.kill();
+  slow.clear();
   await world.start();
   await world.until(() => one.ended);
   expect(one.ended).toMatchObject({ op: 'lost', begun: true });

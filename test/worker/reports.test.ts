@@ -225,7 +225,7 @@ it('sets a result aside that is too large, then reports RESULT_REFUSED in its pl
   expect(asideFirst).toBe(true);
   expect(world.files('refused').join('')).toContain('PAYLOAD_TOO_LARGE');
   await world.until(() => world.worker.status().unanswered === 0);
-  await world.advance(100);
+  await world.advance(300);
   expect(world.files('reports')).toEqual([]);
   expect(world.files('running')).toEqual([]);
   world.check();

@@ -38,6 +38,7 @@ export class SimWorld {
   process!: SimulatedProcess;
   /** Of all sessions. */
   readonly logs: CollectingLog[] = [];
+  readonly #durableNames = new Set<string>();
   /** Reports that were sent before they were durable. */
   readonly tooEarly: string[] = [];
   /** The disk refuses on purpose: reports go out directly. */
@@ -182,16 +183,31 @@ export class SimWorld {
       .join('\n');
   }
 
+  #hasDurableName(name: string): boolean {
+    if (this.#durableNames.has(name)) return true;
+    const { trace } = this.machine.disk;
+    const renamed = trace.lastIndexOf(`rename ${REPORTS}${name}`);
+    const placed = renamed >= 0 ? renamed : trace.indexOf(`open ${REPORTS}${name}`);
+    const synced = trace.indexOf(`syncFolder ${REPORTS.slice(0, -1)}`, placed);
+    if (placed >= 0 && synced > placed) this.#durableNames.add(name);
+    return this.#durableNames.has(name);
+  }
+
   /** A terminal report must be in a file whose name the folder's fsync has covered. */
   #sent(report: Report): void {
     if (!terminalOps.has(report.op) || report.op === 'release') return;
-    const { platter, trace } = this.machine.disk;
-    for (const name of platter.names(REPORTS.slice(0, -1))) {
-      const content = platter.get(`${REPORTS}${name}`);
-      if (!content || !Buffer.from(content.durable).includes(report.attemptId)) continue;
-      const placed = trace.lastIndexOf(`rename ${REPORTS}${name}`);
-      if (placed >= 0 && trace.indexOf(`syncFolder ${REPORTS.slice(0, -1)}`, placed) > placed)
-        return;
+    const { platter } = this.machine.disk;
+    for (const name of platter.names(REPORTS.slice(0, -1)).reverse()) {
+      const durable = platter.get(`${REPORTS}${name}`)?.durable;
+      // What was sent a moment ago stands at the end.
+      if (
+        !durable ||
+        Buffer.from(durable.buffer, durable.byteOffset, durable.length).lastIndexOf(
+          report.attemptId,
+        ) < 0
+      )
+        continue;
+      if (this.#hasDurableName(name)) return;
     }
     this.tooEarly.push(`${report.op} of ${report.attemptId} at ${this.now}`);
   }

@@ -1,0 +1,280 @@
+import { join } from 'node:path';
+import { spoolDefaults } from '../core/defaults.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
+import type { Disk, OpenFile } from '../ports/disk.ts';
+import { causeCode } from './errors.ts';
+import type { GroupFolder, Mark } from './group-folder.ts';
+import { groupSize, NO_ROOM } from './group-writer.ts';
+
+/** Where a record begins. */
+export interface Place {
+  readonly file: string;
+  readonly offset: number;
+}
+
+export interface SegmentOptions {
+  /** Records are durable before they are told to be written. */
+  readonly durable: boolean;
+  /** Marks do not wait for the sync of a group that is under way. */
+  readonly eagerMarks: boolean;
+  /** The line that says that nothing is owed for a record. */
+  readonly closing: (id: string) => string;
+  /** A sync of this file failed: of what is not synced in it anything may be gone. */
+  readonly onUnsure?: (file: string) => void;
+}
+
+/**
+ * Adds records to a file that stays open, the *segment*, and marks of them with the next records or by themselves. Woken by
+ * a record, a mark, the end of a sync; whatever waits then is one write, and one sync makes the group durable while the next
+ * gathers. A new segment begins when the last one is large, holds a record of the same attempt already (a mark is about all
+ * records of an attempt in its file), or has failed in any way: after a failed sync nothing is known of what was not synced
+ * before. What is open in a segment that ends is handed to the `GroupFolder`, which removes it after its last record. One with
+ * nothing open waits a moment for the next record, then it goes.
+ */
+export class SegmentWriter {
+  readonly #disk: Disk;
+  readonly #clock: Clock;
+  readonly #path: string;
+  readonly #nextName: () => string;
+  readonly #ended: GroupFolder;
+  readonly #options: SegmentOptions;
+  #waiting: Waiting[] = [];
+  #current: Segment | undefined;
+  #running: Promise<void> | undefined;
+  #syncing: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+  #linger: Timer | undefined;
+  /** Less after a group found no room: a large record must not keep the small ones from the room that is left. */
+  #groupMax = Number.POSITIVE_INFINITY;
+
+  constructor(
+    ports: { readonly disk: Disk; readonly clock: Clock },
+    path: string,
+    nextName: () => string,
+    ended: GroupFolder,
+    options: SegmentOptions,
+  ) {
+    this.#disk = ports.disk;
+    this.#clock = ports.clock;
+    this.#path = path;
+    this.#nextName = nextName;
+    this.#ended = ended;
+    this.#options = options;
+  }
+
+  /**
+   * Lines that go together, by the ids of their records. Resolves when they are there (and durable, where that is promised);
+   * rejects with the disk's error, and then none of them counts.
+   */
+  write(ids: readonly string[], text: string, bytes: number): Promise<Place> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ids, text, bytes, resolve, reject });
+      this.#wake();
+    });
+  }
+
+  /** Adds a mark to a file. Resolves when it is there; rejects with the disk's error. */
+  mark(file: string, line: string): Promise<void> {
+    const segment = this.#current;
+    if (segment?.name !== file) return this.#ended.mark(file, line);
+    return new Promise((resolve, reject) => {
+      segment.marks.push({ line, resolve, reject });
+      this.#wake();
+    });
+  }
+
+  /** The record in the file is done with. Resolves when that is on the disk, or could not be put there. */
+  close(file: string, id: string, line: string): Promise<void> {
+    const segment = this.#current;
+    if (segment?.name !== file) return this.#ended.close(file, id, line);
+    if (!segment.open.delete(id)) return Promise.resolve();
+    return new Promise((resolve) => {
+      segment.marks.push({ line, resolve, reject: () => resolve() });
+      this.#wake();
+    });
+  }
+
+  /** Resolves when nothing is left to do; then there is no segment with nothing open. */
+  async idle(): Promise<void> {
+    while (this.#running || this.#syncing) await (this.#running ?? this.#syncing);
+    if (this.#current?.open.size === 0) this.#end(this.#current);
+    await this.#closing;
+  }
+
+  /** To be called when idle: what comes later begins a new segment. */
+  async end(): Promise<void> {
+    if (this.#current) this.#end(this.#current);
+    await this.#closing;
+  }
+
+  #wake(): void {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      // It came in between the last look and now.
+      if (this.#due()) this.#wake();
+      else this.#rest();
+    });
+  }
+
+  #due(): 'group' | 'marks' | undefined {
+    if (this.#waiting.length > 0 && !this.#syncing) return 'group';
+    const marks = this.#current?.marks.length ?? 0;
+    return marks > 0 && (this.#options.eagerMarks || !this.#syncing) ? 'marks' : undefined;
+  }
+
+  async #run(): Promise<void> {
+    // Whoever was woken together with the first one comes along.
+    await undefined;
+    for (let due = this.#due(); due; due = this.#due()) {
+      if (due === 'group') await this.#group();
+      else if (this.#current) await this.#add(this.#current, '', 0).catch(() => {});
+    }
+  }
+
+  async #group(): Promise<void> {
+    const fits = groupSize(this.#waiting.map(({ bytes }) => bytes));
+    const group = this.#waiting.splice(0, Math.min(fits, this.#groupMax));
+    let segment: Segment | undefined;
+    try {
+      segment = await this.#segmentFor(group);
+      const bytes = group.reduce((sum, one) => sum + one.bytes, 0);
+      const offset = await this.#add(segment, group.map(({ text }) => text).join(''), bytes);
+      for (const { ids } of group) for (const id of ids) segment.ids.add(id);
+      if (!this.#options.durable) this.#written(segment, group, offset);
+      else this.#sync(segment, group, offset);
+    } catch (error) {
+      if (segment) this.#end(segment);
+      this.#refused(group, error);
+    }
+  }
+
+  async #segmentFor(group: readonly Waiting[]): Promise<Segment> {
+    this.#linger?.cancel();
+    this.#linger = undefined;
+    const last = this.#current;
+    if (last && !last.failed && last.bytes < spoolDefaults.segmentBytes) {
+      if (!group.some(({ ids }) => ids.some((id) => last.ids.has(id)))) return last;
+    }
+    if (last) this.#end(last);
+    const name = this.#nextName();
+    const file = await this.#disk.makeOpen(join(this.#path, name));
+    this.#current = {
+      ...{ name, file, bytes: 0, durableName: false, failed: false },
+      ...{ open: new Set(), ids: new Set(), marks: [] },
+    };
+    return this.#current;
+  }
+
+  /** Marks that wait, then the text. @returns where the text begins. */
+  async #add(segment: Segment, text: string, bytes: number): Promise<number> {
+    const marks = segment.marks.splice(0);
+    // A newline ends what a write before may have left torn.
+    const before = `${segment.failed ? '\n' : ''}${marks.map(({ line }) => line).join('')}`;
+    try {
+      await segment.file.add(before + text);
+    } catch (error) {
+      segment.failed = true;
+      for (const { reject } of marks) reject(error);
+      throw error;
+    }
+    const offset = segment.bytes + Buffer.byteLength(before);
+    segment.bytes = offset + bytes;
+    for (const { resolve } of marks) resolve();
+    return offset;
+  }
+
+  #sync(segment: Segment, group: readonly Waiting[], offset: number): void {
+    const { file, durableName } = segment;
+    const bytes = file.sync();
+    const name = durableName ? undefined : this.#disk.syncFolder(this.#path);
+    this.#syncing = Promise.allSettled([bytes, name]).then((both) => {
+      this.#syncing = undefined;
+      const failed = both.find((one) => one.status === 'rejected');
+      if (failed) this.#unsure(segment, group, failed.reason);
+      else {
+        segment.durableName = true;
+        this.#written(segment, group, offset);
+      }
+      if (this.#due()) this.#wake();
+      else this.#rest();
+    });
+  }
+
+  #written(segment: Segment, group: readonly Waiting[], offset: number): void {
+    this.#groupMax = Number.POSITIVE_INFINITY;
+    // All of a group at once: answering the first must not remove the file of the second.
+    for (const { ids } of group) for (const id of ids) segment.open.add(id);
+    let at = offset;
+    for (const { bytes, resolve } of group) {
+      resolve({ file: segment.name, offset: at });
+      at += bytes;
+    }
+  }
+
+  /** What was durable before stays so; of the rest nothing is told, and nothing more is added but marks. */
+  #unsure(segment: Segment, group: readonly Waiting[], error: unknown): void {
+    // They may be there all the same, and count for nothing.
+    for (const { ids } of group)
+      for (const id of ids)
+        segment.marks.push({
+          line: this.#options.closing(id),
+          resolve: () => {},
+          reject: () => {},
+        });
+    segment.failed = true;
+    this.#end(segment);
+    this.#options.onUnsure?.(segment.name);
+    this.#refused(group, error);
+  }
+
+  #refused(group: readonly Waiting[], error: unknown): void {
+    if (group.length > 1 && NO_ROOM.has(causeCode(error) ?? '')) {
+      this.#groupMax = group.length >> 1;
+      this.#waiting.unshift(...group);
+      return;
+    }
+    this.#groupMax = Number.POSITIVE_INFINITY;
+    for (const { reject } of group) reject(error);
+  }
+
+  #end({ name, file, open, marks }: Segment): void {
+    if (this.#current?.name !== name) return;
+    this.#current = undefined;
+    this.#linger?.cancel();
+    this.#linger = undefined;
+    this.#closing = Promise.all([this.#closing, file.close()]).then(() => {});
+    this.#ended.takeOver(name, open, marks.splice(0));
+  }
+
+  /** Nothing is left to do: a segment that nobody needs goes in a moment. */
+  #rest(): void {
+    if (this.#current?.open.size !== 0 || this.#syncing || this.#linger) return;
+    this.#linger = this.#clock.timer(spoolDefaults.segmentLingerMs, () => {
+      this.#linger = undefined;
+      const last = this.#current;
+      if (last?.open.size === 0 && !this.#running && !this.#syncing) this.#end(last);
+    });
+  }
+}
+
+interface Waiting {
+  readonly ids: readonly string[];
+  readonly text: string;
+  readonly bytes: number;
+  readonly resolve: (place: Place) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Segment {
+  readonly name: string;
+  readonly file: OpenFile;
+  bytes: number;
+  /** Its folder was synced since it was made. */
+  durableName: boolean;
+  /** A write or a sync of it failed: no record is added any more. */
+  failed: boolean;
+  readonly open: Set<string>;
+  /** Of all records that it ever held. */
+  readonly ids: Set<string>;
+  readonly marks: Mark[];
+}

@@ -1,0 +1,62 @@
+import fs, { constants } from 'node:fs';
+import type { OpenFile } from '../ports/disk.ts';
+
+/**
+ * A file that is added to and synced thousands of times a second: by its descriptor, since each step is then one call of
+ * the system and one round through the thread pool. @param flags beside those that are needed
+ */
+export async function makeOpen(path: string, flags: number): Promise<OpenFile> {
+  const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants;
+  const fd = await opened(path, O_APPEND | O_CREAT | O_EXCL | O_WRONLY | flags, 0o600);
+  let size = 0;
+  let closed: Promise<void> | undefined;
+  return {
+    async add(data) {
+      const bytes = Buffer.from(data);
+      try {
+        // A disk that becomes full in the middle takes a part; the next call says why.
+        for (let done = 0; done < bytes.length; )
+          done += await written(fd, bytes, done, bytes.length - done);
+      } catch (error) {
+        await cut(fd, size).catch(() => {});
+        throw error;
+      }
+      size += bytes.length;
+    },
+    async sync() {
+      await synced(fd);
+      // Of the system's memory: it waits for no disk.
+      if (fs.fstatSync(fd).nlink === 0)
+        throw Object.assign(new Error(`ENOENT: ${path} was removed`), { code: 'ENOENT', path });
+    },
+    close() {
+      closed ??= new Promise((resolve) => fs.close(fd, () => resolve()));
+      return closed;
+    },
+  };
+}
+
+function opened(path: string, flags: number, mode: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    fs.open(path, flags, mode, (error, fd) => (error ? reject(error) : resolve(fd)));
+  });
+}
+
+function written(fd: number, bytes: Buffer, from: number, count: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const told = (error: Error | null, done: number) => (error ? reject(error) : resolve(done));
+    fs.write(fd, bytes, from, count, null, told);
+  });
+}
+
+function synced(fd: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    fs.fdatasync(fd, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function cut(fd: number, bytes: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    fs.ftruncate(fd, bytes, (error) => (error ? reject(error) : resolve()));
+  });
+}
