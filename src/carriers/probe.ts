@@ -46,7 +46,8 @@ type Answer = Extract<FromHost, { t: 'loaded' | 'not-loaded' }>;
 
 interface Session {
   readonly answers: ReadonlyMap<string, Answer>;
-  readonly gone: HostGone;
+  /** Absent: all have answered, and nobody has to wait for the end of what did. */
+  readonly gone?: HostGone;
   readonly timedOut: boolean;
   readonly stderr: string;
 }
@@ -67,6 +68,7 @@ async function load(files: readonly string[], options: Probing): Promise<Session
       host.kill();
     });
   let silence = timer();
+  const answered = Promise.withResolvers<undefined>();
   const alone = files.length === 1;
   host.listener = {
     frame: (frame) => {
@@ -75,22 +77,24 @@ async function load(files: readonly string[], options: Probing): Promise<Session
       silence.cancel();
       silence = timer();
       const more = frame.t === 'not-loaded' && frame.unplaced && alone;
-      if (answers.size === files.length && !more) host.kill();
+      if (answers.size < files.length || more) return;
+      host.kill();
+      answered.resolve(undefined);
     },
     output: () => {},
   };
   const keep = keepIn === undefined ? {} : { keepIn };
   for (const file of files) host.write(encodeFrame({ t: 'load', file, alone, ...keep }));
-  const gone = await host.gone;
+  const gone = await Promise.race([host.gone, answered.promise]);
   silence.cancel();
-  return { answers, gone, timedOut, stderr: host.stderrTail.text };
+  return { answers, ...(gone && { gone }), timedOut, stderr: host.stderrTail.text };
 }
 
 async function loadAlone(file: string, options: Probing): Promise<Probed> {
   const { answers, gone, timedOut, stderr } = await load([file], options);
   const answer = answers.get(file);
   if (answer !== undefined) return probed(answer, placeIn(stderr));
-  if (gone.notStarted !== undefined) {
+  if (gone?.notStarted !== undefined) {
     const hint = 'Mend that and start again.';
     return { ok: false, problem: { code: 'HOST_NOT_STARTED', message: gone.notStarted, hint } };
   }
@@ -103,7 +107,7 @@ async function loadAlone(file: string, options: Probing): Promise<Probed> {
   }
   const last = stderr.trim().slice(-hostDefaults.stderrToldChars);
   return bad(
-    `It ends the process while it is loaded (${exitText(gone)}).${last && ` It said: ${last}`}`,
+    `It ends the process while it is loaded (${exitText(gone ?? {})}).${last && ` It said: ${last}`}`,
     'A handler must not call process.exit() or crash at its top level.',
   );
 }

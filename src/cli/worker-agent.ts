@@ -5,25 +5,20 @@
 import { release } from 'node:os';
 import { resolve } from 'node:path';
 import { createHostCarrier } from '../carriers/hosts.ts';
-import { killHosts } from '../carriers/orphans.ts';
-import { doctorAnswer, TaskError } from '../contract/index.ts';
+import type { ProcessCarrier } from '../carriers/process.ts';
+import { TaskError } from '../contract/errors.ts';
 import { VERSION } from '../contract/version.ts';
 import { hostReasonOf } from '../core/host-reason.ts';
-import { openSpool, type Spool } from '../spool/index.ts';
+import type { Log } from '../ports/log.ts';
+import type { Spool } from '../spool/index.ts';
 import { collectGarbage } from '../system/collect-garbage.ts';
-import { systemDisk } from '../system/disk.ts';
-import { systemFolderLock } from '../system/folder-lock.ts';
-import { systemProcessInfo } from '../system/process-info.ts';
-import { InterlockTransport } from '../transports/interlock.ts';
 import type { KeySource } from '../wire/key.ts';
-import { proxyFromEnvironment } from '../wire/proxy.ts';
 import { serviceAddress } from '../wire/service-url.ts';
-import { Worker, type WorkerEnd } from '../worker/worker.ts';
+import type { Worker, WorkerEnd } from '../worker/worker.ts';
 import { agentLog } from './agent-log.ts';
 import { codeFolder } from './code-folder.ts';
 import type { Call } from './command.ts';
 import { compileCacheFolder, keepCompiledCodeNow } from './compile-cache.ts';
-import { openDoors } from './doors.ts';
 import type { ExitName } from './exit-codes.ts';
 import { tellNoInit } from './first-process.ts';
 import { discover, handlerKey, hostEnvironment } from './handlers.ts';
@@ -33,8 +28,7 @@ import { restsAfter } from './rest.ts';
 import { tellService } from './service/tell-service.ts';
 import type { Settings } from './settings.ts';
 import { spoolFolderOf } from './spool-folder.ts';
-import { openStatus, type StatusPort } from './status/open-status.ts';
-import { WorkerReload } from './worker-reload.ts';
+import type { StatusPort } from './status/open-status.ts';
 import { takeSignals } from './worker-signals.ts';
 import { ended, nothingToServe, summary, tellHandlers } from './worker-words.ts';
 
@@ -69,10 +63,6 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   const key = await findKey(['task-worker'], call.keyPlaces);
   if (key.advice) log.warn('key.kept-openly', key.advice);
 
-  // Only where somebody has named one; the answer comes while the rest is made ready.
-  const project = checkProject(call, key.source);
-  project.catch(() => {});
-
   const sessionId = `ses_${Buffer.from(io.random.bytes(16)).toString('hex')}`;
   const spoolFolder = spoolFolderOf(call);
   const handlersFolder = resolve(io.cwd, settings.handlers);
@@ -83,12 +73,21 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   const found = discover(handlersFolder, io, { log, keepIn: code.folder });
   // Looked at below; a spool that is refused must not leave it unheard.
   found.catch(() => {});
-  const processInfo = await systemProcessInfo();
-  const opened = await openSpool({
-    disk: systemDisk(),
+  const hosts = agentHosts(call, log, sessionId);
+  // For the first task. Its program starts, and those of the handlers are looked at, while we load the rest of ourselves.
+  hosts.prepare();
+  const parts = await import('./agent-parts.ts');
+
+  // Only where somebody has named one; the answer comes while the rest is made ready.
+  const project = checkProject(call, key.source);
+  project.catch(() => {});
+
+  const processInfo = await parts.systemProcessInfo();
+  const opened = await parts.openSpool({
+    disk: parts.systemDisk(),
     clock: io.clock,
     log,
-    lock: systemFolderLock(),
+    lock: parts.systemFolderLock(),
     processInfo,
     folder: spoolFolder,
     workerId: settings.workerId,
@@ -104,7 +103,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
     },
   });
   if (!opened.ok) {
-    await code.remove();
+    await Promise.all([code.remove(), hosts.close()]);
     throw opened.error;
   }
   const { spool, oldSessions } = opened;
@@ -114,19 +113,19 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   let status: StatusPort | undefined;
   const giveUp = async () => {
     await status?.close();
-    await code.remove();
+    await Promise.all([code.remove(), hosts.close()]);
     await spool.close();
   };
   if (listen)
-    status = await openStatus({ listen, workerId, spoolFolder, self, clock: io.clock, log }).catch(
-      async (error: unknown) => {
+    status = await parts
+      .openStatus({ listen, workerId, spoolFolder, self, clock: io.clock, log })
+      .catch(async (error: unknown) => {
         await giveUp();
         throw error;
-      },
-    );
+      });
   // Their spool is ours now, so they are nobody's. By the session and not by the folder: one folder has many names.
   void code.sweepOthers();
-  const oldHosts = killHosts(oldSessions, { clock: io.clock, log });
+  const oldHosts = parts.killHosts(oldSessions, { clock: io.clock, log });
 
   const discovery = await found;
   await project.catch(async (error: unknown) => {
@@ -140,27 +139,15 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   }
 
   const line = lifeLine(io, () => signals.cut());
-  const transport = new InterlockTransport({
+  const transport = new parts.InterlockTransport({
     serviceUrl: settings.url,
     key: key.source,
     clock: io.clock,
     caFile: settings.caFile,
-    proxy: proxyFromEnvironment(io.env),
+    proxy: parts.proxyFromEnvironment(io.env),
     insecureHttp: settings.insecureHttp,
   });
-  const cache = compileCacheFolder(io.env);
-  const hosts = createHostCarrier({
-    clock: io.clock,
-    log,
-    hostCommand: io.programs.host,
-    maxHosts: settings.maxConcurrent,
-    marker: sessionId,
-    // A process whose card or memory has failed often cannot recover by itself.
-    spoils: (end) => hostReasonOf(end) !== undefined,
-    env: hostEnvironment(io),
-    ...(cache && { compileCache: cache }),
-  });
-  worker = new Worker(
+  worker = new parts.Worker(
     {
       clock: io.clock,
       random: io.random,
@@ -195,7 +182,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   signals.worker(worker);
   status?.worker(worker);
   const { handlers } = discovery;
-  const reload = new WorkerReload({
+  const reload = new parts.WorkerReload({
     ...{ call, log, worker, hosts, code, handlers },
     listener: service,
   });
@@ -235,10 +222,29 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   return over(await worker.ended);
 }
 
+function agentHosts({ io, settings }: WorkerCall, log: Log, sessionId: string): ProcessCarrier {
+  const cache = compileCacheFolder(io.env);
+  return createHostCarrier({
+    clock: io.clock,
+    log,
+    hostCommand: io.programs.host,
+    maxHosts: settings.maxConcurrent,
+    marker: sessionId,
+    // A process whose card or memory has failed often cannot recover by itself.
+    spoils: (end) => hostReasonOf(end) !== undefined,
+    env: hostEnvironment(io),
+    ...(cache && { compileCache: cache }),
+  });
+}
+
 /** Rejects with `PROJECT_MISMATCH`. A control plane that does not answer now is no reason not to start. */
 async function checkProject({ io, settings }: WorkerCall, key: KeySource): Promise<void> {
   const { project, from } = settings;
   if (from.project === 'default' || from.project.startsWith('the profile')) return;
+  const [{ doctorAnswer }, { openDoors }] = await Promise.all([
+    import('../contract/service.ts'),
+    import('./doors.ts'),
+  ]);
   await using doors = openDoors({ io, settings });
   const call = { method: 'GET', path: '/doctor', statuses: [200], schema: doctorAnswer } as const;
   const answer = await doors.open(key).call(call);
