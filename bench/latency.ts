@@ -70,17 +70,6 @@ export async function firstDone(bench: Bench, run: number | string): Promise<num
   return Date.parse(at) + 0.5 - spawned;
 }
 
-export async function firstTask(bench: Bench, runs: number): Promise<Row> {
-  const times: number[] = [];
-  for (let i = 0; i < runs; i++) times.push(await firstDone(bench, i));
-  return {
-    what: `worker: spawn → first task done (median of ${runs})`,
-    value: median(times),
-    unit: 'ms',
-    aim: '< 217',
-  };
-}
-
 /** kill -9 of a worker in the middle of a task, and a restart: how soon is the task told as lost, and running again? */
 export async function afterKill(bench: Bench, runs: number): Promise<Row[]> {
   const lost: number[] = [];

@@ -11,12 +11,14 @@ import { compare } from './compare.ts';
 import { byProcesses, drain } from './drain.ts';
 import { enqueueBatch, enqueueSingle } from './enqueue.ts';
 import { ofExecutable } from './executable.ts';
-import { afterKill, firstTask, latency } from './latency.ts';
+import { afterKill, latency } from './latency.ts';
 import { idle, workerStart } from './measures.ts';
 import { Bench } from './processes.ts';
 import { rawFiles, rawGroups, rawHttp, rawIpc } from './raw.ts';
 import { type Measure, print, type Row } from './rows.ts';
 import { ofScript } from './script.ts';
+import { spoolRates } from './spool.ts';
+import { firstTask } from './start.ts';
 import { idleStreams } from './streams.ts';
 
 const { values } = parseArgs({
@@ -55,9 +57,30 @@ function ofProject(bench: Bench): Measure[] {
     },
     { name: 'carrier', run: () => carrier(n(20_000)) },
     { name: 'store', run: () => ofScript('store.ts', quick) },
+    { name: 'spool', run: () => spool(times) },
     { name: 'latency', run: () => latency(bench, quick ? 50 : 500) },
     { name: 'idle', run: () => idle(bench, quick ? 5 : 30) },
   ];
+}
+
+/** A spool of its own beside the same disk with the same bytes, 16 records under way and one. */
+async function spool(turns: number): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const inFlight of [16, 1]) {
+    const seen = await spoolRates({ inFlight, turns, folder: bench.folder });
+    const what = `spool: records of ${seen.recordBytes} bytes, ${inFlight} in flight`;
+    rows.push(
+      {
+        what,
+        value: seen.recordsPerSecond,
+        unit: 'records/s',
+        ...(inFlight === 16 && { aim: '> 20,000' }),
+        note: `${seen.syncsPerRecord.toFixed(2)} syncs and ${seen.cpuUsPerRecord.toFixed(0)} processor µs each`,
+      },
+      { what: `${what}: raw group commits divided by it`, value: seen.ratio, unit: '', aim: '< 3' },
+    );
+  }
+  return rows;
 }
 
 const machine = `${type()}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
