@@ -1,4 +1,4 @@
-import type { WireResponse } from './fetch.ts';
+import type { Collected, WireResponse } from './fetch.ts';
 
 /** What a body turned out to be. `bytes` is what was read. */
 export type BodyRead =
@@ -16,10 +16,30 @@ export async function readBody(
   maxBytes: number,
   drainBytes = 0,
 ): Promise<BodyRead> {
-  if (!response.body) return { kind: 'text', text: '', bytes: 0 };
-  const reader = response.body.getReader();
+  // A large refusal is read away in steps: all at once its chunks would lie about until a collection of garbage.
+  const { chunks, bytes } =
+    response.collect && drainBytes === 0
+      ? await response.collect(maxBytes)
+      : await collected(response.body, maxBytes, drainBytes);
+  const [only] = chunks;
+  const all = only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
+  if (bytes > maxBytes) return { kind: 'too-large', text: looseText(all), bytes };
+  try {
+    return { kind: 'text', text: strict.decode(all), bytes };
+  } catch {
+    return { kind: 'not-utf8', text: looseText(all), bytes };
+  }
+}
+
+async function collected(
+  body: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+  drainBytes: number,
+): Promise<Collected> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
+  if (!body) return { chunks, bytes };
+  const reader = body.getReader();
   let whole = false;
   try {
     for (;;) {
@@ -36,13 +56,7 @@ export async function readBody(
     // Not awaited: a peer that goes on sending must not hold us.
     if (!whole) reader.cancel().catch(() => {});
   }
-  const all = Buffer.concat(chunks);
-  if (bytes > maxBytes) return { kind: 'too-large', text: looseText(all), bytes };
-  try {
-    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(all), bytes };
-  } catch {
-    return { kind: 'not-utf8', text: looseText(all), bytes };
-  }
+  return { chunks, bytes };
 }
 
 /** Lets go of a body that nobody wants, so that its socket and memory are free again. */
@@ -53,3 +67,6 @@ export function dropBody(response: WireResponse): void {
 function looseText(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
+
+/** Whole texts only: nothing is kept between two. */
+const strict = new TextDecoder('utf-8', { fatal: true });

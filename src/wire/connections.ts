@@ -39,6 +39,17 @@ export class Connections {
    * opened, or with the signal's reason. @param fresh none that idles: one of them has just proved dead.
    */
   take(target: URL, signal: AbortSignal, fresh: boolean): Promise<Connection> {
+    const ready = this.#closed || fresh || signal.aborted ? undefined : this.#ready(target);
+    return ready ? Promise.resolve(ready) : this.#wait(target, signal, fresh);
+  }
+
+  /** One that idles, where nobody waits before us. */
+  #ready(target: URL): Connection | undefined {
+    const peer = this.#peers.get(target.origin);
+    return peer && peer.waiting.length === 0 ? this.#idle(peer) : undefined;
+  }
+
+  #wait(target: URL, signal: AbortSignal, fresh: boolean): Promise<Connection> {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw closedError();
       signal.throwIfAborted();
@@ -83,11 +94,11 @@ export class Connections {
     return peer;
   }
 
-  #serve(peer: Peer): void {
-    while (peer.waiting.length > 0) {
+  #idle(peer: Peer): Connection | undefined {
+    for (;;) {
       // The one that was used last: the others may end in peace.
       const connection = peer.idle.pop();
-      if (!connection) break;
+      if (!connection) return undefined;
       const { socket } = connection;
       if (socket.destroyed) continue;
       // Nobody had asked for that: it must not become the answer to this call.
@@ -97,6 +108,14 @@ export class Connections {
       }
       socket.setTimeout(0);
       socket.ref();
+      return connection;
+    }
+  }
+
+  #serve(peer: Peer): void {
+    while (peer.waiting.length > 0) {
+      const connection = this.#idle(peer);
+      if (!connection) break;
       peer.waiting.shift()?.take(connection);
     }
     while (peer.opening < peer.waiting.length && peer.opening + peer.sockets.size < this.#max) {

@@ -4,9 +4,12 @@ import { Duplex, pipeline, type Readable } from 'node:stream';
 import type { Inflate, InflateRaw, ZlibOptions } from 'node:zlib';
 
 /** The body as it was before it was encoded; as it came where a coding is unknown. */
-export async function decoded(response: IncomingMessage): Promise<Readable> {
+export function decoded(response: IncomingMessage): Readable | Promise<Readable> {
   const said = response.headers['content-encoding'];
-  if (said === undefined || said === '') return response;
+  return said === undefined || said === '' ? response : withoutCodings(response, said);
+}
+
+async function withoutCodings(response: IncomingMessage, said: string): Promise<Readable> {
   const codings = said.split(',').map((one) => one.trim().toLowerCase());
   if (codings.length > CODINGS_MAX) {
     response.destroy();

@@ -4,7 +4,7 @@ import { finished, type Readable } from 'node:stream';
 import { wireDefaults } from '../core/defaults.ts';
 import type { Connection } from './connections.ts';
 import { decoded } from './decoding.ts';
-import type { WireInit, WireResponse } from './fetch.ts';
+import type { Collected, WireInit, WireResponse } from './fetch.ts';
 import { request } from './node-http.ts';
 
 /** Resolves when the head of the answer is there; its body ends with the signal's reason where that aborts. */
@@ -50,15 +50,75 @@ export function exchange(connection: Connection, url: URL, init: WireInit): Prom
         resolve({ ...head, body: null });
         return;
       }
-      decoded(response).then(
-        (content) => resolve({ ...head, body: streamOf(content, response, () => fault) }),
-        reject,
-      );
+      const give = (content: Readable) =>
+        resolve(new Answered(head, content, response, () => fault));
+      const content = decoded(response);
+      if (content instanceof Promise) content.then(give, reject);
+      else give(content);
     });
     call.once('close', () => signal.removeEventListener('abort', abort));
     call.end(body);
     if (signal.aborted) abort();
   });
+}
+
+/** Its body is read in one of two ways: whole, as all calls do, or as a web stream, which costs more. */
+class Answered implements WireResponse {
+  readonly status: number;
+  readonly headers: WireResponse['headers'];
+  readonly #content: Readable;
+  readonly #response: IncomingMessage;
+  readonly #why: () => Error | undefined;
+  #body: ReadableStream<Uint8Array> | undefined;
+
+  constructor(
+    head: Pick<WireResponse, 'status' | 'headers'>,
+    content: Readable,
+    response: IncomingMessage,
+    why: () => Error | undefined,
+  ) {
+    this.status = head.status;
+    this.headers = head.headers;
+    this.#content = content;
+    this.#response = response;
+    this.#why = why;
+    // Until somebody reads; what goes wrong before that is told then.
+    content.pause();
+    content.on('error', () => {});
+  }
+
+  get body(): ReadableStream<Uint8Array> {
+    this.#body ??= streamOf(this.#content, this.#response, this.#why);
+    return this.#body;
+  }
+
+  readonly collect = (maxBytes: number): Promise<Collected> => {
+    const content = this.#content;
+    return new Promise((resolve, reject) => {
+      const chunks: Uint8Array[] = [];
+      let bytes = 0;
+      const cut = (error?: Error) =>
+        reject(this.#why() ?? error ?? Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
+      if (content.destroyed) {
+        cut(content.errored ?? undefined);
+        return;
+      }
+      content.on('data', (chunk: Uint8Array) => {
+        bytes += chunk.byteLength;
+        if (bytes <= maxBytes) chunks.push(chunk);
+        else {
+          // A peer that goes on sending must not hold us.
+          resolve({ chunks, bytes });
+          content.destroy();
+          this.#response.destroy();
+        }
+      });
+      content.once('end', () => resolve({ chunks, bytes }));
+      content.once('error', cut);
+      content.once('close', () => cut());
+      content.resume();
+    });
+  };
 }
 
 /** Read as it is asked for, chunk by chunk. Who lets go of it ends the connection, unless all has come. */

@@ -26,4 +26,15 @@ export interface WireResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   readonly body: ReadableStream<Uint8Array> | null;
+  /**
+   * Reads the body whole, at most `maxBytes` of it; as `body` would be read, and instead of it. Absent: nothing is quicker
+   * than `body`. Rejects when it ends early.
+   */
+  readonly collect?: ((maxBytes: number) => Promise<Collected>) | undefined;
+}
+
+/** `bytes`: what was read, also where it was not kept. */
+export interface Collected {
+  readonly chunks: readonly Uint8Array[];
+  readonly bytes: number;
 }

@@ -9,23 +9,19 @@ export class Limit {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal | undefined;
   readonly #timer: Timer;
-  readonly #over: Promise<never>;
   readonly #onAbort: () => void;
+  /** Of the work that is waited for. */
+  #reject: ((fault: WireFault) => void) | undefined;
 
   constructor(clock: Clock, timeoutMs: number, at: string, outer?: AbortSignal) {
-    let stop: (fault: WireFault) => void = () => {};
-    this.#over = new Promise((_, reject) => {
-      stop = (fault) => {
-        reject(fault);
-        this.#controller.abort(fault);
-      };
+    const stop = (fault: WireFault) => {
+      this.#reject?.(fault);
+      this.#controller.abort(fault);
+    };
+    this.#timer = clock.timer(timeoutMs, () => {
+      const seconds = Math.round(timeoutMs / 100) / 10;
+      stop(new WireFault('timeout', `${at} did not answer within ${seconds} s.`));
     });
-    // Nobody may be waiting when it comes.
-    this.#over.catch(() => {});
-    const seconds = Math.round(timeoutMs / 100) / 10;
-    this.#timer = clock.timer(timeoutMs, () =>
-      stop(new WireFault('timeout', `${at} did not answer within ${seconds} s.`)),
-    );
     this.#onAbort = () => stop(new WireFault('aborted', `The call to ${at} was given up here.`));
     this.#outer = outer;
     outer?.addEventListener('abort', this.#onAbort);
@@ -37,17 +33,14 @@ export class Limit {
     return this.#controller.signal;
   }
 
-  /** The work's value; rejects at the limit, also where the work does not heed the signal. */
+  /** The work's value; rejects at the limit, also where the work does not heed the signal. One work at a time. */
   bounded<T>(work: Promise<T>, late: (value: T) => void = () => {}): Promise<T> {
-    if (this.signal.aborted) work.then(late, () => {});
-    else
-      work.then(
-        (value) => {
-          if (this.signal.aborted) late(value);
-        },
-        () => {},
-      );
-    return Promise.race([this.#over, work]);
+    return new Promise((resolve, reject) => {
+      const { signal } = this.#controller;
+      if (signal.aborted) reject(signal.reason);
+      this.#reject = reject;
+      work.then((value) => (signal.aborted ? late(value) : resolve(value)), reject);
+    });
   }
 
   /** From here on only the caller's signal counts: a stream may last. */
