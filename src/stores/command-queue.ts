@@ -4,6 +4,8 @@ import type { Note, StoreStats } from '../ports/store.ts';
 /** What carries out a group of commands: begins, keeps or drops each, then commits all at once. */
 export interface GroupCommit<Tx> {
   begin(): void;
+  /** Nothing is begun before; it never rejects. */
+  readonly pause?: Promise<void> | undefined;
   /** Later commands join the group that has begun. */
   joined?(): void;
   /** Runs one command so that its failure undoes it alone (else it throws `GroupLost`). Returns its notes. */
@@ -135,6 +137,8 @@ export class CommandQueue<Tx> {
   /** @returns whether it is committed. */
   async #carryOut(group: Group<Tx>): Promise<boolean> {
     try {
+      // Not awaited for nothing: in memory a command takes no turn of its own.
+      while (this.#group.pause) await this.#group.pause;
       this.#group.begin();
       await this.#runWaiting(group);
       for (let last = this.#group.durable; last; last = this.#group.durable) {

@@ -4,6 +4,7 @@ import type { Random } from '../ports/random.ts';
 import type { Note, Reads, Store, StoreStats, Transaction } from '../ports/store.ts';
 import { CommandQueue } from './command-queue.ts';
 import { damaged } from './data-check.ts';
+import { Checkpoints, foldBeside, foldInside } from './sqlite/checkpoints.ts';
 import { Connection } from './sqlite/connection.ts';
 import { durableReads } from './sqlite/durable-reads.ts';
 import { SqliteGroup, sqliteReads } from './sqlite/group.ts';
@@ -42,7 +43,7 @@ export function openSqliteStore(options: SqliteOptions): Store {
       PRAGMA synchronous = ${owns ? 'NORMAL' : 'FULL'};
       PRAGMA foreign_keys = ON;
       PRAGMA temp_store = MEMORY;
-      PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
+      PRAGMA wal_autocheckpoint = ${owns ? CHECKPOINT_PAGES : CHECKPOINT_PAGES / 8};
       PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};
       PRAGMA cache_size = -${CACHE_KIB};`);
     if (owns) checkWhole(writer, options.file);
@@ -56,7 +57,12 @@ export function openSqliteStore(options: SqliteOptions): Store {
     reader.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB};`);
     const files = new KeptFiles(options.file, writer, () => options.clock.now(), options.onLoss);
     const log = new LogSync(`${options.file}-wal`, (cause) => files.failed(cause), options.sync);
-    const store = new SqliteStore(writer, reader, options.clock, files, log, owns);
+    const inside = foldInside(writer);
+    const folding = options.sync ? inside : foldBeside(options.file, inside);
+    // A second process comes with a few commands, and leaves the rest to SQLite.
+    const checkpoints = owns ? new Checkpoints(writer, folding) : undefined;
+    const parts = { writer, reader, clock: options.clock, files, log, owns, checkpoints };
+    const store = new SqliteStore(parts);
     const reads = durableReads(sqliteReads(reader), files, log, owns);
     return Object.assign(store, reads);
   } catch (error) {
@@ -81,13 +87,23 @@ function checkWhole(c: Connection, file: string): void {
 const CHECKED_BYTES = 67_108_864;
 /** A second process (`keys new`) holds the lock for milliseconds; a slow disk for longer. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** 4 KiB each: the log is folded into the database at 4 MB, so it stays in that order of size. */
-const CHECKPOINT_PAGES = 1_000;
-/** What a burst left of the log is cut to this at the next checkpoint. */
-const WAL_KEPT_BYTES = 4_194_304;
+/** 4 KiB each. SQLite folds the log in itself, inside a commit, where nothing else has (`Checkpoints`: from 4 MB on, 8 MB at most). */
+const CHECKPOINT_PAGES = 8_000;
+/** What a burst left of the log is cut to this when it begins anew: to write over is cheaper than to grow. */
+const WAL_KEPT_BYTES = 8_388_608;
 const CACHE_KIB = 16_384;
 /** No commit for so long: the log is folded in whole and cut to nothing. */
 const IDLE_CHECKPOINT_MS = 2_000;
+
+interface Parts {
+  readonly writer: Connection;
+  readonly reader: Connection;
+  readonly clock: Clock;
+  readonly files: KeptFiles;
+  readonly log: LogSync;
+  readonly owns: boolean;
+  readonly checkpoints: Checkpoints | undefined;
+}
 
 class SqliteStore implements Omit<Store, keyof Reads> {
   readonly epoch: string;
@@ -98,28 +114,22 @@ class SqliteStore implements Omit<Store, keyof Reads> {
   readonly #queue: CommandQueue<Transaction>;
   readonly #files: KeptFiles;
   readonly #log: LogSync;
+  readonly #checkpoints: Checkpoints | undefined;
   #idleCheck: Timer | undefined;
   #commitsSeen = 0;
   #closing: Promise<void> | undefined;
 
-  constructor(
-    writer: Connection,
-    reader: Connection,
-    clock: Clock,
-    files: KeptFiles,
-    log: LogSync,
-    owns: boolean,
-  ) {
+  constructor({ writer, reader, clock, files, log, owns, checkpoints }: Parts) {
     this.#log = log;
+    this.#checkpoints = checkpoints;
     this.#writer = writer;
     this.#reader = reader;
     this.#clock = clock;
     this.#files = files;
     this.#now = steadyNow(clock);
     this.epoch = reader.get("SELECT value FROM meta WHERE name = 'epoch'")?.value as string;
-    this.#queue = new CommandQueue(
-      new SqliteGroup(writer, this.#now, files, owns ? log : undefined),
-    );
+    const own = owns ? log : undefined;
+    this.#queue = new CommandQueue(new SqliteGroup(writer, this.#now, files, own, checkpoints));
   }
 
   get stats(): StoreStats {
@@ -152,6 +162,7 @@ class SqliteStore implements Omit<Store, keyof Reads> {
   async #close(): Promise<void> {
     await this.#queue.close();
     this.#idleCheck?.cancel();
+    await this.#checkpoints?.close();
     // A read may still wait for it.
     await this.#log.pending?.durable.catch(() => {});
     this.#log.close();

@@ -1,5 +1,6 @@
 import type { Note, Reads, Transaction } from '../../ports/store.ts';
 import { type GroupCommit, GroupLost } from '../command-queue.ts';
+import type { Checkpoints } from './checkpoints.ts';
 import { ATTEMPT_CHANGING, TASK_CHANGING } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { journalReads, journalWrites } from './journal.ts';
@@ -23,6 +24,7 @@ export class SqliteGroup implements GroupCommit<Transaction> {
   readonly #c: Connection;
   readonly #files: KeptFiles;
   readonly #log: LogSync | undefined;
+  readonly #checkpoints: Checkpoints | undefined;
   readonly #now: () => number;
   /** One time for the whole group: instants of commands that share a commit may be the same. */
   #nowMs = 0;
@@ -32,8 +34,15 @@ export class SqliteGroup implements GroupCommit<Transaction> {
   #touched = new Touched();
   readonly #transaction: Transaction;
 
-  /** @param log `undefined`: every commit is durable by itself. */
-  constructor(c: Connection, now: () => number, files: KeptFiles, log?: LogSync) {
+  /** @param log `undefined`: every commit is durable by itself. @param checkpoints `undefined`: SQLite sees to the log. */
+  constructor(
+    c: Connection,
+    now: () => number,
+    files: KeptFiles,
+    log?: LogSync,
+    checkpoints?: Checkpoints,
+  ) {
+    this.#checkpoints = checkpoints;
     this.#c = c;
     this.#log = log;
     this.#files = files;
@@ -96,7 +105,12 @@ export class SqliteGroup implements GroupCommit<Transaction> {
     this.#files.check();
     const changed = this.#c.changes > this.#changesBefore;
     if (changed) this.#log?.begin(this.#touched);
+    this.#checkpoints?.look();
     return changed;
+  }
+
+  get pause(): Promise<void> | undefined {
+    return this.#checkpoints?.pause;
   }
 
   get durable(): Promise<void> | undefined {
@@ -105,5 +119,6 @@ export class SqliteGroup implements GroupCommit<Transaction> {
 
   rollback(): void {
     if (this.#c.database.isTransaction) this.#c.step('ROLLBACK');
+    this.#checkpoints?.look();
   }
 }

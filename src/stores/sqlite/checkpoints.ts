@@ -1,0 +1,167 @@
+import { Worker } from 'node:worker_threads';
+import type { Connection } from './connection.ts';
+
+/** Writes what the log holds into the database, as far as that can be done now. Never rejects. */
+export interface Folding {
+  fold(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Keeps the log short while it is written: from `START_FRAMES` on it is folded into the database, by a thread, so that the
+ * event loop does not wait for that disk. SQLite begins the log anew once all of it is folded in, so at the end of it, and
+ * whenever the log has `MOST_FRAMES`, the writer pauses for what came in the meantime.
+ */
+export class Checkpoints {
+  readonly #writer: Connection;
+  readonly #folding: Folding;
+  #running: Promise<void> | undefined;
+  #pause: Promise<void> | undefined;
+  #restIsLeft = false;
+  /** A reader in another process holds on to the log: not tried again before it has grown. */
+  #startAt = START_FRAMES;
+
+  constructor(writer: Connection, folding: Folding) {
+    this.#writer = writer;
+    this.#folding = folding;
+  }
+
+  /** Nothing is to be written before. */
+  get pause(): Promise<void> | undefined {
+    return this.#pause;
+  }
+
+  /** No transaction is open: one has just ended. */
+  look(): void {
+    if (this.#pause) return;
+    if (this.#restIsLeft) {
+      this.#foldRest();
+      return;
+    }
+    const { log } = this.#state();
+    if (log < START_FRAMES) this.#startAt = START_FRAMES;
+    if (log < this.#startAt) return;
+    this.#running ??= this.#folding.fold().then(() => this.#folded());
+    if (log >= this.#startAt - START_FRAMES + MOST_FRAMES) this.#pause = this.#running;
+  }
+
+  async close(): Promise<void> {
+    while (this.#running) await this.#running;
+    await this.#folding.close();
+  }
+
+  /** What was in the log when it began is in the database. */
+  #folded(): void {
+    this.#running = undefined;
+    this.#pause = undefined;
+    // Only before a transaction begins can SQLite see that nothing of the log is needed any more.
+    if (this.#writer.database.isTransaction) this.#restIsLeft = true;
+    else this.#foldRest();
+  }
+
+  /** While nobody writes. */
+  #foldRest(): void {
+    this.#restIsLeft = false;
+    this.#running = this.#folding.fold().then(() => {
+      const { log, checkpointed } = this.#state();
+      this.#startAt = log === checkpointed ? START_FRAMES : log + START_FRAMES;
+      this.#pause = undefined;
+      this.#running = undefined;
+    });
+    this.#pause = this.#running;
+  }
+
+  /** Frames of the log, and how many of them are in the database too. About 3 µs. */
+  #state(): { readonly log: number; readonly checkpointed: number } {
+    try {
+      const found = this.#writer.get('PRAGMA wal_checkpoint(NOOP)');
+      return { log: found?.log as number, checkpointed: found?.checkpointed as number };
+    } catch {
+      // A disk in trouble is told by what is written to it.
+      return { log: 0, checkpointed: 0 };
+    }
+  }
+}
+
+/** 4 KiB each. */
+const START_FRAMES = 1_000;
+/** A group of commands may still come on top. */
+const MOST_FRAMES = 2_000;
+
+/** By a connection of the event loop's own. */
+export function foldInside(c: Connection): Folding {
+  return {
+    async fold() {
+      try {
+        c.get('PRAGMA wal_checkpoint(PASSIVE)');
+      } catch {
+        // A full disk: it is met again.
+      }
+    },
+    close: async () => {},
+  };
+}
+
+/** By a thread with a connection of its own, started when it is needed first; where it cannot be, by `instead`. */
+export function foldBeside(file: string, instead: Folding): Folding {
+  let thread: Worker | undefined;
+  let gone = false;
+  let heard = () => {};
+  const start = () => {
+    thread = new Worker(THREAD, {
+      eval: true,
+      workerData: file,
+      resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
+    });
+    // It keeps no process alive.
+    thread.unref();
+    const ended = () => {
+      gone = true;
+      heard();
+    };
+    thread
+      .on('message', () => heard())
+      .on('error', ended)
+      .on('exit', ended);
+  };
+  const ask = (what: 'fold' | 'close') =>
+    new Promise<void>((resolve) => {
+      heard = resolve;
+      thread?.postMessage(what);
+    });
+  return {
+    async fold() {
+      if (thread === undefined) start();
+      if (!gone) await ask('fold');
+      if (gone) await instead.fold();
+    },
+    async close() {
+      if (thread === undefined || gone) return;
+      thread.ref();
+      await ask('close');
+    },
+  };
+}
+
+/** A script of its own, so that it works from source, from the bundle and from the executable. */
+const THREAD = `
+process.removeAllListeners('warning');
+const { parentPort, workerData } = require('node:worker_threads');
+const { DatabaseSync } = require('node:sqlite');
+const database = new DatabaseSync(workerData);
+database.exec('PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL');
+const fold = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+parentPort.on('message', (what) => {
+  if (what === 'close') {
+    database.close();
+    parentPort.close();
+    return;
+  }
+  try {
+    fold.get();
+  } catch {
+    // A full disk: it is met again.
+  }
+  parentPort.postMessage('done');
+});
+`;
