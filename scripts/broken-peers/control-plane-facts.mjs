@@ -36,8 +36,8 @@ export const faults = [
   {
     name: 'waits-for-x',
     file: view,
-    find: 'waitingFor: waitingFor(nowMs, task, attempt, facts),',
-    replace: "waitingFor: waitingFor(nowMs, task, attempt, facts) && 'x',",
+    find: 'waitingFor: waiting(nowMs, task, attempt, facts),',
+    replace: "waitingFor: waiting(nowMs, task, attempt, facts) && 'x',",
     cases: ['reading/waiting-for'],
   },
   {

@@ -107,7 +107,7 @@ export const faults = [
   {
     name: 'says-nothing-of-what-waits',
     file: view,
-    find: 'waitingFor: waitingFor(nowMs, task, attempt, facts),',
+    find: 'waitingFor: waiting(nowMs, task, attempt, facts),',
     replace: '',
     cases: ['reading/waiting-for'],
   },
@@ -150,9 +150,9 @@ export const faults = [
   {
     name: 'takes-a-key-from-the-address',
     file: auth,
-    find: "const header = request.headers.get('authorization');",
+    find: "const header = request.header('authorization');",
     replace:
-      "const inAddress = new URL(request.url).searchParams.get('access_token');\n  const header = inAddress ? 'Bearer ' + inAddress : request.headers.get('authorization');",
+      "const inAddress = new URL(request.url, 'http://cp').searchParams.get('access_token');\n  const header = inAddress ? 'Bearer ' + inAddress : request.header('authorization');",
     cases: ['scopes/key-in-the-address'],
   },
   {
@@ -259,8 +259,8 @@ export const faults = [
   {
     name: 'tells-every-project-of-a-task',
     file: hub,
-    find: "if (listener.project === project) listener.stream.send('task'",
-    replace: "listener.stream.send('task'",
+    find: 'if (listener.project === project) listener.stream.push(bytes);',
+    replace: 'listener.stream.push(bytes);',
     cases: ['isolation/streams'],
   },
 
@@ -345,8 +345,8 @@ export const faults = [
   {
     name: 'tells-before-it-is-kept',
     file: hub,
-    find: "listener.stream.send('task', { taskId, seq, status });",
-    replace: "listener.stream.send('task', { taskId, seq: seq + 1, status });",
+    find: "eventText('task', { taskId, seq, status })",
+    replace: "eventText('task', { taskId, seq: seq + 1, status })",
     cases: ['events-stream/tells-changes'],
   },
   {

@@ -20,8 +20,8 @@ export const faults = [
   },
   {
     name: 'answers-without-a-version',
-    file: mount,
-    find: '      [CONTRACT_HEADER]: String(CONTRACT_VERSION),\n',
+    file: 'src/control-plane/answer.ts',
+    find: '    [CONTRACT_HEADER]: VERSION,\n',
     replace: '',
     cases: ['service/version-in-answers'],
   },
@@ -275,8 +275,8 @@ export const faults = [
   {
     name: 'forgets-idempotency-keys',
     file: submit,
-    find: 'submitTask(tx.nowMs, request, {',
-    replace: 'submitTask(tx.nowMs, { ...request, idempotencyKey: undefined }, {',
+    find: 'submitTask(nowMs, request, {',
+    replace: 'submitTask(nowMs, { ...request, idempotencyKey: undefined }, {',
     cases: [
       'idempotency/same-request',
       'idempotency/at-the-same-time',
