@@ -65,7 +65,7 @@ export const diskAndWire = [
     find: '    await someAtATime(owed, (file) => disk.syncFile(file));\n',
     replace: '',
     unseen: 'a kill between a write and its sync, then a power cut before the answer: too seldom',
-    tests: ['test/spool/crash'],
+    tests: ['test/spool/segments'],
   },
   {
     name: 'the checksum of a record is not compared',

@@ -16,7 +16,7 @@ export const spoolDefaults = {
   segmentBytes: 1_048_576,
   /** A larger record is written as a file of its own: it holds up no other, and whole or not at all is there after a crash. */
   segmentRecordBytes: 262_144,
-  /** A segment with nothing open waits this long for the next record: longer than a busy worker's pauses between tasks. */
+  /** A segment waits this long for the next record before it is closed: longer than a busy worker's pauses between tasks. */
   segmentLingerMs: 200,
   /** Groups of such records under way at once: the next one is written while the folder of the last is synced. */
   writers: 2,

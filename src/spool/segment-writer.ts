@@ -28,8 +28,8 @@ export interface SegmentOptions {
  * a record, a mark, the end of a sync; whatever waits then is one write, and one sync makes the group durable while the next
  * gathers. A new segment begins when the last one is large, holds a record of the same attempt already (a mark is about all
  * records of an attempt in its file), or has failed in any way: after a failed sync nothing is known of what was not synced
- * before. What is open in a segment that ends is handed to the `GroupFolder`, which removes it after its last record. One with
- * nothing open waits a moment for the next record, then it goes.
+ * before. One to which nothing was added for a moment ends too: an idle spool has no file open, and no empty one. What is open
+ * in a segment that ends is handed to the `GroupFolder`, which removes it after its last record.
  */
 export class SegmentWriter {
   readonly #disk: Disk;
@@ -246,13 +246,13 @@ export class SegmentWriter {
     this.#ended.takeOver(name, open, marks.splice(0));
   }
 
-  /** Nothing is left to do: a segment that nobody needs goes in a moment. */
+  /** Nothing is left to do: the segment ends in a moment, unless there is another record by then. */
   #rest(): void {
-    if (this.#current?.open.size !== 0 || this.#syncing || this.#linger) return;
+    if (!this.#current || this.#syncing || this.#linger) return;
     this.#linger = this.#clock.timer(spoolDefaults.segmentLingerMs, () => {
       this.#linger = undefined;
-      const last = this.#current;
-      if (last?.open.size === 0 && !this.#running && !this.#syncing) this.#end(last);
+      // Else whoever is at work comes by here again.
+      if (this.#current && !this.#running && !this.#syncing) this.#end(this.#current);
     });
   }
 }

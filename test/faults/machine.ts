@@ -1,5 +1,5 @@
 /** What these tests need of the machine, and the harm that they do to it: small disks, memory groups, few descriptors. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   closeSync,
   existsSync,
@@ -69,8 +69,14 @@ export class SmallDisk implements AsyncDisposable {
     rmSync(this.#filler, { force: true });
   }
 
+  /** Refused while somebody has a file open for writing: a spool does for a moment after each record. */
   readOnly(): void {
-    execFileSync('mount', ['-o', 'remount,ro', this.folder]);
+    for (let tries = 0; ; tries++) {
+      const { status, stderr } = spawnSync('mount', ['-o', 'remount,ro', this.folder]);
+      if (status === 0) return;
+      if (tries === 50) throw new Error(`mount: ${stderr}`);
+      spawnSync('sleep', ['0.1']);
+    }
   }
 
   writable(): void {

@@ -82,9 +82,15 @@ it.skipIf(lacking).each(['tmpfs', 'ext4'] as const)(
       child.process.send({ do: 'write', id: 'att_a' });
       await child.seen(({ messages }) => messages.find((one) => one.durable === 'att_a'));
       disk.fill();
-      child.process.send({ do: 'write', id: 'att_b' });
-      await child.seen(({ messages }) => messages.find((one) => one.durable === 'att_b'));
-      expect(readdirSync(spools.folder)).not.toContain('reserve');
+      // The first of them may find room in a block that is begun.
+      const written = ['att_a'];
+      while (readdirSync(spools.folder).includes('reserve') && written.length < 50) {
+        const id = `att_${written.length}`;
+        child.process.send({ do: 'write', id });
+        await child.seen(({ messages }) => messages.find((one) => one.durable === id));
+        written.push(id);
+      }
+      expect(written.length).toBeLessThan(50);
       // Others take what the reserve has left.
       disk.fill();
       await child.kill();
@@ -99,7 +105,7 @@ it.skipIf(lacking).each(['tmpfs', 'ext4'] as const)(
       });
       if (!opened.ok) throw opened.error;
       const { spool } = opened;
-      expect(reportIds(spool)).toEqual(['att_a', 'att_b']);
+      expect(reportIds(spool)).toEqual(written);
       expect(spool.stats().why).toContain('ENOSPC');
       for (const one of spool.recovered.reports) {
         expect((await spool.body(one)).op).toBe('complete');
@@ -113,6 +119,7 @@ it.skipIf(lacking).each(['tmpfs', 'ext4'] as const)(
       await expect(
         spool.writeReport(complete('att_c', 'x'.repeat(50_000)), META),
       ).rejects.toMatchObject({ code: 'SPOOL_WRITE_FAILED' });
+      await spool.idle();
       expect(readdirSync(join(spools.folder, 'reports'))).toEqual([]);
       disk.empty();
       await well.promise;

@@ -239,14 +239,14 @@ describe('running records', () => {
   it('go before the answered report does: a kill in between leaves no record without its report', async () => {
     const { machine, spool } = await start();
     await spool.recordClaim([held('att_a')]);
-    machine.disk.fail({ step: 'append', path: /running/, ms: 1_000 });
+    machine.disk.fail({ step: 'append', path: /running/, ms: 100 });
     const report = await spool.writeReport(complete('att_a'), META);
     const answered = spool.answered(report);
     const marks = () =>
       Object.values(machine.disk.platter.tree())
         .join('')
         .match(/"mark":"\w+"/g);
-    await machine.clock.advance(999);
+    await machine.clock.advance(99);
     expect(marks()).toBeNull();
     await machine.clock.time.until(answered);
     expect(marks()).toEqual(['"mark":"answered"', '"mark":"ended"']);
