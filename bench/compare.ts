@@ -1,9 +1,10 @@
-import { type Contender, type Idle, ours } from './contender.ts';
+import { type Contender, type Idle, ours, oursBy } from './contender.ts';
 import { install, peer, versions } from './peer.ts';
 import type { Bench } from './processes.ts';
 import { rawFiles, rawGroups, rawHttp, rawIpc } from './raw.ts';
 import { median, percentile, print, shown } from './rows.ts';
 import { postgres, redis, type Server } from './servers.ts';
+import { bySdk, bySharedHosts } from './ways.ts';
 
 /** One line of the comparison, in numbers: a median for each contender, and ours divided by theirs. */
 export interface Compared {
@@ -31,7 +32,18 @@ export async function compare(
 ): Promise<{ settings: Record<string, string>; rows: Compared[] }> {
   install();
   const servers: Server[] = [];
-  const contenders: Contender[] = [ours(bench)];
+  const contenders: Contender[] = [
+    ours(bench),
+    oursBy(bench, 'ours, shared hosts', 'the same, handlers share processes', (concurrency) =>
+      bySharedHosts(bench, concurrency),
+    ),
+    oursBy(
+      bench,
+      'ours, SDK inline',
+      "the same, handlers in the program's own thread",
+      (concurrency) => bySdk(bench, concurrency),
+    ),
+  ];
   try {
     const [forRedis, forPostgres] = [await redis(), await postgres()];
     for (const server of [forRedis, forPostgres]) {

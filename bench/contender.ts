@@ -1,7 +1,8 @@
-import { byProcesses, drainOnce, type Way } from './drain.ts';
+import { drainOnce } from './drain.ts';
 import { batchRate, singleRate } from './enqueue.ts';
 import { firstDone, latencies } from './latency.ts';
 import { type Bench, cpuMs, rssMiB, type Started } from './processes.ts';
+import { byProcesses, type Way } from './ways.ts';
 
 /** One queue of the comparison. What it does not have is a row without a figure. */
 export interface Contender {

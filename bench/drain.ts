@@ -2,27 +2,13 @@ import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fill } from './enqueue.ts';
-import { type Bench, cpuMs, type Started } from './processes.ts';
+import { type Bench, cpuMs } from './processes.ts';
 import { median, type Row } from './rows.ts';
+import type { Way } from './ways.ts';
 
 interface View {
   startedAt?: string;
   finishedAt?: string;
-}
-
-/** How a drain is run: `worker` starts what takes the tasks of a pool. */
-export interface Way {
-  readonly name: string;
-  readonly concurrency: number;
-  worker(pool: string): Promise<Started>;
-}
-
-export function byProcesses(bench: Bench, concurrency: number): Way {
-  return {
-    name: 'one task per host process',
-    concurrency,
-    worker: (pool) => bench.worker(concurrency, pool, [], ['--pool', pool]),
-  };
 }
 
 /** What one drain showed. Processor time is of all tasks of it, the first ones too, for each task. */
@@ -41,7 +27,7 @@ let drains = 0;
 export async function drainOnce(bench: Bench, way: Way, count: number): Promise<Drained> {
   const warm = Math.max(10 * way.concurrency, Math.ceil(count / 10));
   const pool = `drain-${drains++}`;
-  await fill(bench, pool, warm + count);
+  await fill(bench, pool, warm + count, way.type);
   const before = cpuMs(bench.controlPlane.pid) ?? Number.NaN;
   const worker = await way.worker(pool);
   await settled(bench, pool);
@@ -89,13 +75,13 @@ async function fsyncs(bench: Bench, way: Way, count: number): Promise<string> {
     return 'fsyncs not counted: there is no strace';
   const pool = `drain-${drains++}`;
   const worker = await way.worker(pool);
-  await fill(bench, pool, way.concurrency);
+  await fill(bench, pool, way.concurrency, way.type);
   await settled(bench, pool); // hosts are up
   const traces = [bench.controlPlane, worker].map(({ pid }, i) =>
     trace(join(bench.folder, `fsyncs-${pool}-${i}`), pid),
   );
   await Promise.all(traces.map((one) => one.attached));
-  await fill(bench, pool, count);
+  await fill(bench, pool, count, way.type);
   await settled(bench, pool);
   const [plane = 0, agent = 0] = await Promise.all(traces.map((one) => one.count()));
   await worker.stop();

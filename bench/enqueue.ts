@@ -1,8 +1,8 @@
 import { type Bench, inFlight } from './processes.ts';
 import { type Row, rounds } from './rows.ts';
 
-export const noop = (i: number, pool = 'default') => ({
-  type: 'bench/noop',
+export const noop = (i: number, pool = 'default', type = 'bench/noop') => ({
+  type,
   schemaVersion: 1,
   input: { i },
   pool,
@@ -20,14 +20,19 @@ export async function batchRate(bench: Bench, count: number): Promise<number> {
 }
 
 /** Puts tasks on a pool's queue. Returns how long it took. */
-export async function fill(bench: Bench, pool: string, count: number): Promise<number> {
+export async function fill(
+  bench: Bench,
+  pool: string,
+  count: number,
+  type?: string,
+): Promise<number> {
   const size = 100;
   return inFlight(Math.ceil(count / size), 4, (batch) =>
     bench.call(
       'POST',
       '/tasks/batch',
       Array.from({ length: Math.min(size, count - batch * size) }, (_, k) =>
-        noop(batch * size + k, pool),
+        noop(batch * size + k, pool, type),
       ),
     ),
   );

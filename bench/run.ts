@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { carrier } from './carrier.ts';
 import { compare } from './compare.ts';
-import { byProcesses, drain } from './drain.ts';
+import { drain } from './drain.ts';
 import { enqueueBatch, enqueueSingle } from './enqueue.ts';
 import { ofExecutable } from './executable.ts';
 import { afterKill, latency } from './latency.ts';
@@ -20,6 +20,7 @@ import { ofScript } from './script.ts';
 import { spoolRates } from './spool.ts';
 import { firstTask } from './start.ts';
 import { idleStreams } from './streams.ts';
+import { byProcesses, bySdk, bySharedHosts, type Way } from './ways.ts';
 
 const { values } = parseArgs({
   options: {
@@ -47,19 +48,26 @@ function ofProject(bench: Bench): Measure[] {
     { name: 'streams', run: () => idleStreams(bench, 1_000, quick ? 5 : 30) },
     { name: 'enqueue single', run: () => enqueueSingle(bench, n(20_000), times) },
     { name: 'enqueue batch', run: () => enqueueBatch(bench, n(40_000), times) },
-    {
-      name: 'drain 1',
-      run: () => drain(bench, byProcesses(bench, 1), { most: n(20_000), times, aim: '> 1,600' }),
-    },
-    {
-      name: 'drain 16',
-      run: () => drain(bench, byProcesses(bench, 16), { most: n(20_000), times, aim: '> 8,400' }),
-    },
+    ...drains(bench),
     { name: 'carrier', run: () => carrier(n(20_000)) },
     { name: 'store', run: () => ofScript('store.ts', quick) },
     { name: 'spool', run: () => spool(times) },
     { name: 'latency', run: () => latency(bench, quick ? 50 : 500) },
     { name: 'idle', run: () => idle(bench, quick ? 5 : 30) },
+  ];
+}
+
+/** A full queue by each way to run handlers. */
+function drains(bench: Bench): Measure[] {
+  const one = (name: string, aim: string, way: Way): Measure => ({
+    name,
+    run: () => drain(bench, way, { most: n(20_000), times, aim }),
+  });
+  return [
+    one('drain 1', '> 1,600', byProcesses(bench, 1)),
+    one('drain 16', '> 8,400', byProcesses(bench, 16)),
+    one('drain shared 16', '> 18,500', bySharedHosts(bench, 16)),
+    one('drain sdk 16', '> 18,500', bySdk(bench, 16)),
   ];
 }
 
