@@ -1,6 +1,10 @@
 import { hostDefaults } from '../core/defaults.ts';
 import type { JobListener } from '../ports/carrier.ts';
 import type { Clock } from '../ports/clock.ts';
+import { SameWait } from './same-wait.ts';
+
+/** By clock: one timer for all that wait. Nearly none waits for as long as it takes. */
+const late = new WeakMap<Clock, SameWait<() => void>>();
 
 /**
  * Before a job is given to a handler whose first line may end this very program: then only what is on disk tells that it
@@ -15,7 +19,14 @@ export function giving(
 ): Promise<void> | undefined {
   const told = listener.giving?.(host);
   if (told === undefined) return undefined;
-  const enough = new AbortController();
-  const waited = clock.sleep(hostDefaults.givingMs, enough.signal);
-  return Promise.race([told, waited]).then(() => enough.abort());
+  const waits = late.get(clock) ?? new SameWait(clock, hostDefaults.givingMs, (go) => go());
+  late.set(clock, waits);
+  return new Promise((resolve) => {
+    const go = () => {
+      waits.delete(go);
+      resolve();
+    };
+    waits.add(go);
+    void told.then(go);
+  });
 }

@@ -35,7 +35,14 @@ export interface InlineCarrier extends Carrier {
   ): Promise<Declaration>;
 }
 
-export function createInlineCarrier(options: { clock: Clock; log: Log }): InlineCarrier {
+export interface InlineOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Jobs were made for it alone (they have crossed from another thread), so their inputs need no copies. */
+  readonly ownsJobs?: boolean;
+}
+
+export function createInlineCarrier(options: InlineOptions): InlineCarrier {
   const handlers = new Map<string, Handler>();
   return {
     inProgram: true,
@@ -77,7 +84,7 @@ class InlineJob implements RunningJob {
     job: Job,
     handler: Handler | undefined,
     listener: JobListener,
-    { clock, log }: { clock: Clock; log: Log },
+    { clock, log, ownsJobs = false }: InlineOptions,
   ) {
     this.#job = job;
     this.#listener = listener;
@@ -96,7 +103,7 @@ class InlineJob implements RunningJob {
     );
     // Later in this turn: the caller has the job in hand before its listener is called.
     this.ended = Promise.resolve()
-      .then(() => this.#run(handler, clock))
+      .then(() => this.#run(handler, clock, ownsJobs))
       .then((end) => {
         this.#over = true;
         this.#grace.end();
@@ -120,7 +127,7 @@ class InlineJob implements RunningJob {
     this.#grace.begin(graceMs);
   }
 
-  async #run(handler: Handler | undefined, clock: Clock): Promise<JobEnd> {
+  async #run(handler: Handler | undefined, clock: Clock, ownsJobs: boolean): Promise<JobEnd> {
     if (this.#stopReason !== undefined) return { how: 'stopped' };
     if (handler === undefined) {
       const key = typeKey(this.#job.type, this.#job.schemaVersion);
@@ -134,7 +141,7 @@ class InlineJob implements RunningJob {
     }
     this.#listener.begun();
     // A copy, as in a process of its own: a handler may change its input.
-    const job = { ...this.#job, input: structuredClone(this.#job.input) };
+    const job = ownsJobs ? this.#job : { ...this.#job, input: structuredClone(this.#job.input) };
     this.#call = startCall(handler, job, {
       progress: (update) => this.#progress.put(update),
       log: (level, text) => this.#lines.add(level, text),

@@ -5,7 +5,8 @@
  */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { Carrier, Job, JobEnd, RunningJob, StopReason } from '../ports/carrier.ts';
-import type { FromHandlers, ToHandlers } from './thread-words.ts';
+import { ThreadBatch } from './thread-batch.ts';
+import type { BegunCount, FromHandlers, ToHandlers } from './thread-words.ts';
 
 export interface ServedJobs {
   readonly running: number;
@@ -13,41 +14,41 @@ export interface ServedJobs {
   stopAll(reason: StopReason): void;
   /** Resolves when none is running. */
   idle(): Promise<void>;
-  /** Told of each that ends from now on, after its end was sent. One listener. */
+  /** Told of each that ends from now on, its end being on its way. One listener. */
   onEnded(tell: (job: Job, end: JobEnd) => void): void;
 }
 
-export function serveJobs(port: MessagePort, carrier: Carrier): ServedJobs {
+export function serveJobs(port: MessagePort, carrier: Carrier, begun: BegunCount): ServedJobs {
   const running = new Map<number, RunningJob>();
   let ended = (_job: Job, _end: JobEnd) => {};
-  const post = (message: FromHandlers) => port.postMessage(message);
+  const out = new ThreadBatch<FromHandlers>(port, instead);
+  let endWaits = false;
+  /** At once: the handler may hold this thread right after it. */
+  const say = (message: FromHandlers) => {
+    out.add(message);
+    out.flush();
+  };
 
   const run = ({ n, job }: Extract<ToHandlers, { t: 'run' }>) => {
     const started = carrier.start(job, {
-      begun: () => post({ t: 'begun', n }),
-      progress: (update) => post({ t: 'progress', n, update }),
-      log: (lines) => post({ t: 'log', n, lines }),
-      effectRequested: () => post({ t: 'effect', n }),
+      begun: () => {
+        // This one may hold the thread: the others are over all the same.
+        if (endWaits) out.flush();
+        endWaits = false;
+        begun.tell(n);
+        out.add({ t: 'begun', n });
+      },
+      progress: (update) => say({ t: 'progress', n, update }),
+      log: (lines) => say({ t: 'log', n, lines }),
+      effectRequested: () => say({ t: 'effect', n }),
     });
     running.set(n, started);
     void started.ended.then((end) => {
       running.delete(n);
-      tellEnd(n, end);
+      out.add({ t: 'end', n, end });
+      endWaits = true;
       ended(job, end);
     });
-  };
-  const tellEnd = (n: number, end: JobEnd) => {
-    try {
-      post({ t: 'end', n, end });
-    } catch (error) {
-      // What cannot be copied must not keep its slot for ever.
-      const message = `What the handler said cannot be handed over: ${String(error)}`;
-      post({
-        t: 'end',
-        n,
-        end: { how: 'threw', error: { code: 'RESULT_INVALID', message, retryable: false } },
-      });
-    }
   };
   const take = (message: ToHandlers) => {
     if (message.t === 'run') return run(message);
@@ -57,10 +58,10 @@ export function serveJobs(port: MessagePort, carrier: Carrier): ServedJobs {
     else if (message.refused === undefined) job?.openGate();
     else job?.refuseGate(message.refused);
   };
-  port.on('message', (first: ToHandlers) => {
-    take(first);
+  port.on('message', (first: readonly ToHandlers[]) => {
+    first.forEach(take);
     for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
-      take(next.message as ToHandlers);
+      (next.message as readonly ToHandlers[]).forEach(take);
   });
 
   return {
@@ -77,4 +78,12 @@ export function serveJobs(port: MessagePort, carrier: Carrier): ServedJobs {
       ended = tell;
     },
   };
+}
+
+/** What cannot be copied must not keep its slot for ever. */
+function instead(message: FromHandlers, error: unknown): FromHandlers | undefined {
+  if (message.t !== 'end') return undefined;
+  const why = `What the handler said cannot be handed over: ${String(error)}`;
+  const failure = { code: 'RESULT_INVALID', message: why, retryable: false };
+  return { t: 'end', n: message.n, end: { how: 'threw', error: failure } };
 }

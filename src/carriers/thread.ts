@@ -5,7 +5,8 @@
  * A handler that never gives way hears nothing: not its stop, not the answer to its gate. Its stop is timed here, so that
  * a handler that ignores it is told about while it does. It cannot be killed and keeps its slot until it really ends.
  */
-import type { MessagePort } from 'node:worker_threads';
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { sdkDefaults } from '../core/defaults.ts';
 import type {
   Carrier,
   Job,
@@ -17,20 +18,42 @@ import type {
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { giving } from './giving.ts';
+import { SameWait } from './same-wait.ts';
 import { ignoresStop, StopGrace } from './stop-grace.ts';
-import type { FromHandlers, ToHandlers } from './thread-words.ts';
+import { ThreadBatch } from './thread-batch.ts';
+import type { BegunCount, FromHandlers, ToHandlers } from './thread-words.ts';
 
 /** @param port belongs to this carrier from now on; whoever closes it does so after the last job. */
 export function createThreadCarrier(options: {
   readonly port: MessagePort;
+  /** Shared with the other end. */
+  readonly begun: BegunCount;
   readonly clock: Clock;
   readonly log: Log;
 }): Carrier {
-  const { port } = options;
+  const { port, begun, clock } = options;
+  const out = new ThreadBatch<ToHandlers>(port);
+  const takeAll = () => {
+    for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
+      hear(next.message);
+  };
+  // Of those that were sent and have said nothing: looked at now and then, for a handler may hold its thread.
+  const silent = new SameWait<ThreadJob>(clock, sdkDefaults.begunLookMs, (job) => {
+    const { last } = begun;
+    // What was said before that is there by now.
+    takeAll();
+    if (!job.begunBy(last)) silent.add(job);
+  });
   const jobs = new Map<number, ThreadJob>();
   let count = 0;
   let gone = false;
-  port.on('message', (message: FromHandlers) => jobs.get(message.n)?.hear(message));
+  const hear = (messages: readonly FromHandlers[]) => {
+    for (const message of messages) jobs.get(message.n)?.hear(message);
+  };
+  port.on('message', (first: readonly FromHandlers[]) => {
+    hear(first);
+    takeAll();
+  });
   port.on('close', () => {
     gone = true;
     for (const job of jobs.values()) job.lost();
@@ -39,7 +62,7 @@ export function createThreadCarrier(options: {
     inProgram: true,
     start(job, listener) {
       const n = ++count;
-      const running = new ThreadJob(n, job, listener, options);
+      const running = new ThreadJob(n, job, listener, { ...options, out, silent });
       if (gone) running.lost();
       jobs.set(n, running);
       void running.ended.then(() => jobs.delete(n));
@@ -49,31 +72,36 @@ export function createThreadCarrier(options: {
   };
 }
 
+interface JobPorts {
+  readonly out: ThreadBatch<ToHandlers>;
+  readonly silent: SameWait<ThreadJob>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 class ThreadJob implements RunningJob {
   readonly ended: Promise<JobEnd>;
   readonly #n: number;
   readonly #job: Job;
   readonly #listener: JobListener;
-  readonly #port: MessagePort;
+  readonly #out: ThreadBatch<ToHandlers>;
+  readonly #silent: SameWait<ThreadJob>;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #grace: StopGrace;
   #settle: (end: JobEnd) => void = () => {};
   #sent = false;
+  #begun = false;
   #gateAnswered = false;
   #stopReason: StopReason | undefined;
   #over = false;
 
-  constructor(
-    n: number,
-    job: Job,
-    listener: JobListener,
-    { port, clock, log }: { port: MessagePort; clock: Clock; log: Log },
-  ) {
+  constructor(n: number, job: Job, listener: JobListener, { out, silent, clock, log }: JobPorts) {
     this.#n = n;
     this.#job = job;
     this.#listener = listener;
-    this.#port = port;
+    this.#out = out;
+    this.#silent = silent;
     this.#clock = clock;
     this.#log = log;
     this.#grace = new StopGrace(clock, () => this.#ignoresStop());
@@ -89,16 +117,35 @@ class ThreadJob implements RunningJob {
     if (this.#over) return;
     if (this.#stopReason !== undefined) return this.#end({ how: 'stopped' });
     this.#sent = true;
+    this.#silent.add(this);
     this.#post({ t: 'run', n: this.#n, job: this.#job });
   }
 
   hear(message: FromHandlers): void {
     if (this.#over) return;
-    if (message.t === 'begun') this.#listener.begun();
+    if (message.t === 'begun') this.#begins();
     else if (message.t === 'progress') this.#listener.progress(message.update);
     else if (message.t === 'log') this.#listener.log(message.lines);
     else if (message.t === 'effect') this.#listener.effectRequested();
     else this.#end(message.end);
+  }
+
+  /** @returns whether nothing is waited for any more. @param last the number of the job that has begun last. */
+  begunBy(last: number): boolean {
+    if (this.#begun || this.#over) return true;
+    // One that was stopped meanwhile may have been passed over: its end is on its way, or its word that it has begun.
+    if (this.#stopReason !== undefined) return true;
+    if (this.#n > last) return false;
+    this.#begins();
+    return true;
+  }
+
+  /** Once, whoever tells it first. */
+  #begins(): void {
+    if (this.#begun || this.#over) return;
+    this.#begun = true;
+    this.#silent.delete(this);
+    this.#listener.begun();
   }
 
   /** The thread of the handlers has closed the channel. */
@@ -132,12 +179,13 @@ class ThreadJob implements RunningJob {
   }
 
   #post(message: ToHandlers): void {
-    this.#port.postMessage(message);
+    this.#out.add(message);
   }
 
   #end(end: JobEnd): void {
     if (this.#over) return;
     this.#over = true;
+    this.#silent.delete(this);
     this.#grace.end();
     this.#settle(end);
   }

@@ -312,6 +312,8 @@ export const clientDefaults = {
 
 /** `TaskWorker`, between the user's thread and the agent's. */
 export const sdkDefaults = {
+  /** That a handler has begun which then holds its thread is seen after this: soon enough for its time limit and renewals. */
+  begunLookMs: 20,
   /** Lines for the user's log that wait while a handler holds its thread; what comes then is counted and told. */
   logLinesWaiting: 1_000,
   /** A key's source lives in the user's thread and may not be heard for long: renewals go on with the last key. */

@@ -6,6 +6,7 @@
 import { hostname } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import { createThreadCarrier } from '../carriers/thread.ts';
+import { BegunCount } from '../carriers/thread-words.ts';
 import { TaskError } from '../contract/errors.ts';
 import { VERSION } from '../contract/version.ts';
 import { openSpool } from '../spool/index.ts';
@@ -22,7 +23,7 @@ import { AgentLog } from './agent-log.ts';
 import { type AgentData, type FromAgent, type ToAgent, tellError } from './agent-words.ts';
 import { sdkError, sdkLog, sdkStatus, sdkText } from './sdk-words.ts';
 
-const { settings, ports, answered, version } = workerData as AgentData;
+const { settings, ports, answered, begun, version } = workerData as AgentData;
 const { words, jobs, status } = ports;
 const clock = systemClock();
 const relayed = settings.logged ? new AgentLog(words) : undefined;
@@ -100,7 +101,7 @@ async function open(): Promise<Worker> {
       random: systemRandom(),
       log,
       transport,
-      carrier: createThreadCarrier({ port: jobs, clock, log }),
+      carrier: createThreadCarrier({ port: jobs, begun: new BegunCount(begun), clock, log }),
       spool: opened.spool,
     },
     {

@@ -46,6 +46,8 @@ export interface AgentData {
   };
   /** How many questions for the status have been answered: the asking thread waits for it to rise. */
   readonly answered: SharedArrayBuffer;
+  /** See `BegunCount`. */
+  readonly begun: SharedArrayBuffer;
 }
 
 /** User's thread → agent. */

@@ -11,6 +11,7 @@ import {
   type Worker as Thread,
 } from 'node:worker_threads';
 import { type ServedJobs, serveJobs } from '../carriers/thread-jobs.ts';
+import { BegunCount } from '../carriers/thread-words.ts';
 import { VERSION } from '../contract/version.ts';
 import { sdkDefaults, workerDefaults } from '../core/defaults.ts';
 import type { Carrier } from '../ports/carrier.ts';
@@ -67,16 +68,18 @@ export class Agent {
       new MessageChannel(),
       new MessageChannel(),
     ];
+    const begun = new BegunCount();
     const thread = startThread({
       version: VERSION,
       settings,
       ports: { words: words.port2, jobs: jobs.port2, status: status.port2 },
       answered: this.#answered.buffer,
+      begun: begun.memory,
     });
     this.#thread = thread;
     this.#words = words.port1;
     this.#status = status.port1;
-    this.#jobs = serveJobs(jobs.port1, ports.carrier);
+    this.#jobs = serveJobs(jobs.port1, ports.carrier, begun);
     this.started = new Promise((resolve, reject) => {
       this.#begun = { resolve, reject };
     });

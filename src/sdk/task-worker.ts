@@ -105,7 +105,7 @@ export class TaskWorker {
     this.#workerId = checked('workerId', workerIdSchema, options.workerId ?? hostname());
     for (const pool of options.pools ?? []) checked('pools', poolName, pool);
     this.#log = quietLog(options.log ?? systemLog({ level: 'warn' }));
-    this.#carrier = createInlineCarrier({ clock: this.#clock, log: this.#log });
+    this.#carrier = createInlineCarrier({ clock: this.#clock, log: this.#log, ownsJobs: true });
   }
 
   /**

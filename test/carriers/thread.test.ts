@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createInlineCarrier } from '../../src/carriers/inline.ts';
 import { createThreadCarrier } from '../../src/carriers/thread.ts';
 import { serveJobs } from '../../src/carriers/thread-jobs.ts';
+import { BegunCount } from '../../src/carriers/thread-words.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { carrierCases, fixtures } from './carrier.cases.ts';
 import { aJob, startJob } from './collected.ts';
@@ -18,8 +19,9 @@ function ends(log = memoryLog()) {
   const clock = systemClock();
   const { port1, port2 } = new MessageChannel();
   const inline = createInlineCarrier({ clock, log });
-  const served = serveJobs(port2, inline);
-  const carrier = createThreadCarrier({ port: port1, clock, log });
+  const begun = new BegunCount();
+  const served = serveJobs(port2, inline, begun);
+  const carrier = createThreadCarrier({ port: port1, begun, clock, log });
   return { carrier, inline, served, port: port1 };
 }
 
@@ -179,4 +181,47 @@ describe('a job that is about to be given', () => {
     for (const kind of [carrier, inline])
       expect(await kind.start(job, listens(never)).ended).toMatchObject({ how: 'returned' });
   });
+});
+
+it('sees that a handler has begun which holds its thread, though nothing comes from there', async () => {
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1);
+  const begun = new BegunCount();
+  const clock = systemClock();
+  const carrier = createThreadCarrier({ port: port1, begun, clock, log: memoryLog() });
+  const [first, second] = [startJob(carrier, {}), startJob(carrier, {})];
+  await new Promise((resolve) => port2.once('message', resolve));
+  begun.tell(1);
+  await first.until((told) => told.begun === 1);
+  expect(second.told.begun).toBe(0);
+  // Its own word comes later, and is the same.
+  port2.postMessage([
+    { t: 'begun', n: 1 },
+    { t: 'end', n: 1, end: { how: 'returned', result: 1 } },
+    { t: 'end', n: 2, end: { how: 'stopped' } },
+  ]);
+  expect(await first.ended).toEqual({ how: 'returned', result: 1 });
+  expect(await second.ended).toEqual({ how: 'stopped' });
+  expect([first.told.begun, second.told.begun]).toEqual([1, 0]);
+});
+
+it('sends what is started in one turn as one message, and gets the ends of one turn as one', async () => {
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1);
+  const [begun, clock, log] = [new BegunCount(), systemClock(), memoryLog()];
+  const inline = createInlineCarrier({ clock, log });
+  await inline.handle('test/nothing', 1, () => null);
+  let sent = 0;
+  const post = port2.postMessage.bind(port2);
+  port2.postMessage = (message: unknown) => {
+    sent++;
+    post(message);
+  };
+  serveJobs(port2, inline, begun);
+  let got = 0;
+  port2.on('message', () => got++);
+  const carrier = createThreadCarrier({ port: port1, begun, clock, log });
+  const jobs = Array.from({ length: 16 }, () => startJob(carrier, { type: 'test/nothing' }));
+  for (const { ended } of jobs) expect(await ended).toEqual({ how: 'returned', result: null });
+  expect([got, sent]).toEqual([1, 1]);
 });
