@@ -6,7 +6,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { hostDefaults } from '../core/defaults.ts';
 import { ID_VARIABLE } from '../handler/protocol.ts';
 import type { Clock } from '../ports/clock.ts';
-import { processStat, variableOf } from './process-group.ts';
+import { environmentOf, processStat, variableIn, variableOf } from './process-group.ts';
 
 /** A host, as its relatives are told by. */
 export interface Kin {
@@ -28,6 +28,26 @@ export function isKin(pid: number, kin: Kin): boolean {
   return (
     stat.started >= (kin.started ?? 0) && isOurs(pid) && variableOf(pid, ID_VARIABLE) === kin.id
   );
+}
+
+/**
+ * Whether this process has nothing to do with any host, and never will: neither it nor the leader of its group names one in
+ * its environment, and both can be read (not in the middle of an `exec`).
+ */
+export function isStranger(pid: number): boolean {
+  const group = processStat(pid)?.group;
+  return group !== undefined && namesNone(pid) && (group === pid || namesNone(group));
+}
+
+function namesNone(pid: number): boolean {
+  if (!isOurs(pid)) return false;
+  try {
+    const environment = environmentOf(pid);
+    if (environment === undefined || environment === '') return false;
+    return variableIn(environment, ID_VARIABLE) === undefined;
+  } catch {
+    return false; // Too many open files.
+  }
 }
 
 /** All of them, the host included. Throws where `/proc` cannot be read (too many open files). */

@@ -5,7 +5,7 @@
  */
 import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs';
 import type { Clock } from '../ports/clock.ts';
-import { allKin, isKin, type Kin } from './kin.ts';
+import { allKin, isKin, isStranger, type Kin } from './kin.ts';
 
 /** A moment in the order of processes. */
 export interface Mark {
@@ -20,6 +20,8 @@ export class NewProcesses {
   #file: number | undefined;
   #trusted = process.platform === 'linux';
   #latest: Mark | undefined;
+  /** Processes that no host has to do with, looked at once and not again by each job of a busy machine; when that was. */
+  readonly #strangers = new Map<number, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -77,11 +79,22 @@ export class NewProcesses {
       return allKin(kin).filter((pid) => pid !== kin.pid);
     }
     const found: number[] = [];
+    this.#forgetStrangers(until.at);
     for (let pid = mark.last + 1; pid <= now; pid++) {
-      const there = pid !== kin.pid && existsSync(`/proc/${pid}`);
-      if (there && isKin(pid, kin) && !isThread(pid)) found.push(pid);
+      if (pid === kin.pid || this.#strangers.has(pid) || !existsSync(`/proc/${pid}`)) continue;
+      if (isKin(pid, kin)) {
+        if (!isThread(pid)) found.push(pid);
+      } else if (isStranger(pid)) this.#strangers.set(pid, until.at);
     }
     return found;
+  }
+
+  /** Their numbers may be used again. */
+  #forgetStrangers(now: number): void {
+    for (const [pid, at] of this.#strangers) {
+      if (now - at < FRESH_MS) return;
+      this.#strangers.delete(pid);
+    }
   }
 
   close(): void {

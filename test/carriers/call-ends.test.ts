@@ -1,8 +1,11 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { CallEnds } from '../../src/carriers/call-ends.ts';
+import { isStranger } from '../../src/carriers/kin.ts';
 import { NewProcesses } from '../../src/carriers/new-processes.ts';
 import { SameWait } from '../../src/carriers/same-wait.ts';
+import { ID_VARIABLE } from '../../src/handler/protocol.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -91,3 +94,17 @@ it.skipIf(process.platform !== 'linux')(
     processes.close();
   },
 );
+
+it.skipIf(process.platform !== 'linux')('knows a process that has to do with no host', async () => {
+  const started = (env: Record<string, string>, detached: boolean) =>
+    spawn(process.execPath, ['-e', 'process.stdin.resume(); console.log(1)'], { env, detached });
+  const stranger = started({ A: 'b' }, true);
+  const host = started({ [ID_VARIABLE]: 'm/1' }, true);
+  await Promise.all([stranger, host].map(({ stdout }) => once(stdout, 'data')));
+  expect(isStranger(stranger.pid as number)).toBe(true);
+  expect(isStranger(host.pid as number)).toBe(false);
+  const exits = [stranger, host].map((one) => once(one, 'exit'));
+  for (const one of [stranger, host]) one.stdin.end();
+  await Promise.all(exits);
+  expect(isStranger(stranger.pid as number)).toBe(false);
+});
