@@ -18,6 +18,7 @@ import { Connection } from '../src/stores/sqlite/connection.ts';
 import { openSqliteStore } from '../src/stores/sqlite.ts';
 import { systemClock } from '../src/system/clock.ts';
 import { systemRandom } from '../src/system/random.ts';
+import type { Row } from './rows.ts';
 
 const { values } = parseArgs({
   options: {
@@ -32,9 +33,9 @@ const project = 'default';
 const worker = { workerId: 'bench', sessionId: 'ses_bench' };
 const type = 'bench/noop';
 
-/** Statements that any connection has run. */
+/** Statements that any connection has run; those that begin, keep or undo are not counted. */
 let statements = 0;
-for (const name of ['get', 'all', 'run'] as const) {
+for (const name of ['get', 'all', 'values', 'allValues', 'run'] as const) {
   const inner = Connection.prototype[name] as (...given: unknown[]) => never;
   Object.assign(Connection.prototype, {
     [name](this: Connection, ...given: unknown[]) {
@@ -44,15 +45,12 @@ for (const name of ['get', 'all', 'run'] as const) {
   });
 }
 
-interface Row {
-  readonly what: string;
-  readonly value: number;
-  readonly unit: string;
-}
 const rows: Row[] = [];
-function tell(what: string, value: number, unit: string): void {
-  rows.push({ what, value, unit });
-  console.log(`${what.padEnd(86)} ${value.toFixed(value >= 100 ? 0 : 2).padStart(9)} ${unit}`);
+function tell(what: string, value: number, unit: string, note = ''): void {
+  rows.push({ what, value, unit, ...(note && { note }) });
+  console.log(
+    `${what.padEnd(60)} ${value.toFixed(value >= 100 ? 0 : 2).padStart(9)} ${unit.padEnd(8)}${note}`,
+  );
 }
 
 const submit = (store: Store, i: number) =>
@@ -165,18 +163,22 @@ async function life(store: Store, count: number, width: number, note: string): P
   for (const [part, cost] of Object.entries(parts)) {
     us += cost.us;
     const per = `${cost.statements.toFixed(1)} statements, ${cost.commits.toFixed(3)} commits, ${cost.wallUs.toFixed(0)} µs of time`;
-    tell(`${part}, ${width} in flight${note} (${per})`, cost.us, 'µs cpu');
+    tell(`${part}, ${width} in flight${note}`, cost.us, 'µs cpu', per);
   }
   tell(`a task's whole life, ${width} in flight${note}`, us, 'µs cpu');
 }
 
 /** @returns median of the calls, one after another, in µs of processor time. */
-async function one(store: Store, what: string, call: () => Promise<unknown>): Promise<void> {
-  const calls = 200;
+async function one(
+  store: Store,
+  what: string,
+  call: () => Promise<unknown>,
+  calls = 200,
+): Promise<void> {
   const costs: Cost[] = [];
   for (let i = 0; i < calls; i++) costs.push(await costOf(store, 1, call));
   const median = (pick: (cost: Cost) => number) =>
-    costs.map(pick).sort((a, b) => a - b)[calls / 2] as number;
+    costs.map(pick).sort((a, b) => a - b)[Math.floor(calls / 2)] as number;
   tell(
     `${what} (${median((c) => c.statements)} statements)`,
     median((c) => c.us),
@@ -202,7 +204,7 @@ try {
     await inFlight(queued, 1_000, (i) => submit(long, i));
     const at = `at ${queued.toLocaleString('en')} queued`;
     await one(long, `claim of one ${at}`, () => claim(long, 1));
-    await one(long, `claim of 16 ${at}`, () => claim(long, 16));
+    await one(long, `claim of 16 ${at}`, () => claim(long, 16), 20);
     await one(long, `submit ${at}`, () => submit(long, 0));
     await one(long, `counts of the queue ${at}`, () => long.queue(project));
     await one(long, `first page of tasks ${at}`, () => long.tasks({ project, limit: 50 }));
