@@ -29,6 +29,7 @@ import type { Answer } from '../ports/transport.ts';
 import type { RecoveredRunning, SpooledReport } from '../spool/index.ts';
 import type { ServedHandler, WorkerContext } from './context.ts';
 import { type Held, label, type Named, stuckHandler } from './held.ts';
+import { Seen } from './seen.ts';
 import { SlotBook } from './slot-book.ts';
 
 /**
@@ -39,8 +40,8 @@ export class Attempts {
   readonly #ctx: WorkerContext;
   readonly #held = new Map<string, Held>();
   readonly #book = new SlotBook();
-  /** Ids of every attempt that this process has had. Bounded: the oldest go, by then their fences are long stale. */
-  readonly #had = new Set<string>();
+  /** Ids of the attempts that this process has had: the oldest go, by then their fences are long stale. */
+  readonly #had = new Seen(REMEMBERED);
   readonly #carryOut: (held: Held, effects: readonly AttemptEffect[]) => void;
   #granting = false;
   #full = false;
@@ -57,17 +58,11 @@ export class Attempts {
 
   /** Whether this process or the records on disk have had the attempt. */
   had(attemptId: string): boolean {
-    return this.#had.has(attemptId);
+    return this.#had.has(attemptId) || this.#held.has(attemptId);
   }
 
   remember(attemptId: string): void {
     this.#had.add(attemptId);
-    if (this.#had.size <= REMEMBERED) return;
-    const [oldest] = this.#had;
-    if (oldest === undefined) return;
-    this.#had.delete(oldest);
-    // One that is still here is as good as new.
-    if (this.#held.has(oldest)) this.#had.add(oldest);
   }
 
   /** From a claim. @param sentAt when the claim was sent: the lease counts from there. */
@@ -348,4 +343,4 @@ function canStop(held: Held): boolean {
   return held.state.phase === 'claimed' || held.state.phase === 'running';
 }
 
-const REMEMBERED = 100_000;
+const REMEMBERED = 50_000;

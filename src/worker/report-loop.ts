@@ -12,6 +12,7 @@ import { type Held, reportOf } from './held.ts';
 import { PendingReport } from './pending-report.ts';
 import { keyRetry, pauseMs } from './refusals.ts';
 import { ReportBodies } from './report-bodies.ts';
+import { manyWait, nextCallAt, type OnTheWay } from './report-gather.ts';
 import { ReportLine } from './report-line.ts';
 import { type ReportResult, reportBytes, sendReports } from './send-reports.ts';
 import { tellAnswer } from './tell-answer.ts';
@@ -63,7 +64,7 @@ export class ReportLoop {
         this.#ctx.wake.reports.wake();
       });
     }
-    if (!this.#gathers || this.#manyWait()) this.#ctx.wake.reports.wake();
+    if (!this.#gathers || manyWait(this.#onTheWay)) this.#ctx.wake.reports.wake();
   }
 
   /** Not answered yet. */
@@ -95,18 +96,13 @@ export class ReportLoop {
     }
   }
 
-  /** Enough for one more call, whatever is under way. */
-  #manyWait(): boolean {
-    const waiting = this.#pending.size - this.#inFlight;
-    return waiting >= Math.max(1, this.#calls) * workerDefaults.reportsForOneMoreCall;
-  }
-
-  /** When the next call may begin. At once for a lone report; few wait for those that are under way, or are about to come. */
-  #nextCallAt(): number {
-    if (this.#manyWait()) return Number.NEGATIVE_INFINITY;
-    if (this.#calls > 0) return this.#lastCallAt + workerDefaults.reportsGatherMs;
-    if (this.#attempts.slots.waiting === 0) return Number.NEGATIVE_INFINITY;
-    return this.#lastCallAt + workerDefaults.reportsAheadGatherMs;
+  get #onTheWay(): OnTheWay {
+    return {
+      waiting: this.#pending.size - this.#inFlight,
+      calls: this.#calls,
+      lastCallAt: this.#lastCallAt,
+      moreSoon: this.#attempts.slots.waiting > 0,
+    };
   }
 
   /** How long until something may be sent, unless woken. */
@@ -119,15 +115,15 @@ export class ReportLoop {
       next = Math.min(next, pending.dueAt(this.#ctx));
       if (next <= now) break;
     }
-    const open = Math.max(this.#line.openAt, this.#nextCallAt());
+    const open = Math.max(this.#line.openAt, nextCallAt(this.#onTheWay));
     this.#gathers = next <= now && open > now;
-    return Math.ceil(Math.max(0, Math.max(next, open) - now));
+    return Math.ceil(Math.max(0, next - now, open - now));
   }
 
   #send(): void {
     const now = this.#ctx.ports.clock.now();
     while (!this.#ctx.stopped && this.#calls < this.#line.callsMax && now >= this.#line.openAt) {
-      if (now < this.#nextCallAt()) return;
+      if (now < nextCallAt(this.#onTheWay)) return;
       const group = this.#line.silent ? this.#probe(now) : this.#group(now);
       if (group.length === 0) return;
       this.#lastCallAt = now;
@@ -186,8 +182,7 @@ export class ReportLoop {
         pending.inFlight = false;
         continue;
       }
-      const { record } = pending.held;
-      if (record) sizes.set(body, record.bytes);
+      if (pending.held.record) sizes.set(body, pending.held.record.bytes);
       const reports = [...pending.words(), body];
       sent.push({ pending, reports });
       all.push(...reports);
