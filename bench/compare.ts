@@ -218,9 +218,11 @@ function head(contenders: Contender[]): void {
 
 function tell({ what, unit, values }: Compared, contenders: Contender[]): void {
   const [first = Number.NaN] = contenders.slice(0, 1).map(({ name }) => values[name] ?? Number.NaN);
-  const cells = contenders.map(({ name }, i) => {
+  const cells = contenders.map(({ name }) => {
     const value = values[name] ?? Number.NaN;
-    return `${shown(value)}${i === 0 ? '' : ` (${(first / value).toFixed(2)})`}`.padStart(WIDTH);
+    return `${shown(value)}${name.startsWith('ours') ? '' : ` (${(first / value).toFixed(2)})`}`.padStart(
+      WIDTH,
+    );
   });
   console.log(`${`${what}, ${unit}`.padEnd(50)}${cells.join('')}`);
 }

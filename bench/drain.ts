@@ -54,12 +54,13 @@ export async function drain(
   options: { most: number; times: number; aim: string },
 ): Promise<Row> {
   // As many as a drain of two seconds takes, by a first one that is not counted.
-  const first = await drainOnce(bench, way, Math.min(1_000, options.most));
-  const count = Math.round(Math.min(options.most, Math.max(500, first.rate * 2)) / 100) * 100;
+  const first = await drainOnce(bench, way, Math.min(300, options.most));
+  const count = Math.round(Math.min(options.most, Math.max(300, first.rate * 2)) / 100) * 100;
   const seen: Drained[] = [];
   for (let i = 0; i < options.times; i++) seen.push(await drainOnce(bench, way, count));
   const of = (key: keyof Drained) => median(seen.map((one) => one[key]));
-  const syncs = await fsyncs(bench, way, Math.min(count, 2_000));
+  // It goes slower under strace.
+  const syncs = await fsyncs(bench, way, Math.round(Math.min(2_000, Math.max(200, count / 2))));
   return {
     what: `drain, concurrency ${way.concurrency}, ${way.name} (${count} tasks, median of ${options.times})`,
     value: of('rate'),
