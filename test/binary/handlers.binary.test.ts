@@ -16,6 +16,13 @@ const GOOD: Record<string, { files: Record<string, string>; gives: unknown }> = 
     },
     gives: 4,
   },
+  'a host that its tasks share': {
+    files: {
+      'shared/host@1.mjs':
+        "export const effectSafety = 'pure';\nexport const host = 'shared';\nexport default () => /\\/s\\d+$/.test(process.env.INTERLOCK_HOST_ID);",
+    },
+    gives: true,
+  },
   'a CommonJS module': {
     files: { 'cjs/plain@1.cjs': 'module.exports = async () => require("node:path").sep;' },
     gives: '/',
