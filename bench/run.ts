@@ -109,7 +109,13 @@ try {
       ? ofExecutable(bench, quick).map((run, i) => ({ name: `executable ${i}`, run }))
       : ofProject(bench);
     for (const measure of all.filter(({ name }) => name.includes(values.only ?? ''))) {
-      for (const row of [await measure.run()].flat()) {
+      // One that fails is told; the others are measured all the same.
+      const seen = await measure.run().catch((error: Error) => {
+        console.error(`${measure.name}: ${error.message}`);
+        process.exitCode = 1;
+        return [];
+      });
+      for (const row of [seen].flat()) {
         rows.push(row);
         print(row);
       }
