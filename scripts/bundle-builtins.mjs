@@ -3,7 +3,7 @@
  * every export of that module, and behind some of them (`WebSocket`, `webcrypto`, `BlockList`) it loads more of itself: milliseconds
  * at each start, and memory for good.
  */
-import { createRequire } from 'node:module';
+import { createRequire, isBuiltin } from 'node:module';
 
 const require = createRequire(import.meta.url);
 const SPACE = 'node-builtin';
@@ -12,8 +12,10 @@ const SPACE = 'node-builtin';
 export const builtinsByRequire = {
   name: SPACE,
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^node:/ }, ({ path, kind }) =>
-      kind === 'import-statement' ? { path, namespace: SPACE, sideEffects: false } : undefined,
+    onResolve({ filter: /^[a-z_:/]+$/ }, ({ path, kind }) =>
+      kind === 'import-statement' && isBuiltin(path)
+        ? { path, namespace: SPACE, sideEffects: false }
+        : undefined,
     );
     onLoad({ filter: /.*/, namespace: SPACE }, ({ path }) => ({ contents: module(path) }));
   },

@@ -11,7 +11,7 @@ export function systemClock(machine: Machine = thisMachine): Clock {
 }
 
 const thisMachine: Machine = {
-  awakeMs: () => performance.now(),
+  awakeMs: () => Number(process.hrtime.bigint()) / 1e6,
   wallMs: () => Date.now(),
   uptimeSeconds: uptime,
 };
