@@ -8,6 +8,8 @@ import { aheadDefaults } from './defaults.ts';
 export interface AheadType {
   /** The longest of its last runs here, slot to slot; `undefined`: there were too few to tell. */
   readonly longestMs: number | undefined;
+  /** Their mean: by it the work of a time is reckoned, so that one pause of the machine does not end it. */
+  readonly meanMs: number | undefined;
   /** Slots in which its handlers are at work, without those that take longer than a short handler does. */
   readonly working: number;
 }
@@ -42,24 +44,24 @@ export function isShort(longestMs: number | undefined): boolean {
 export function claimAhead(facts: AheadFacts): Ahead {
   const short = facts.types.filter(({ longestMs }) => isShort(longestMs));
   if (short.length === 0) return nothingAhead;
-  const longest = Math.max(...short.map(({ longestMs = 0 }) => longestMs));
+  const typical = Math.max(...short.map(({ meanMs = 0 }) => meanMs));
   if (short.length === facts.types.length) {
     const slots = facts.maxConcurrent - facts.slow;
-    return { extra: room(slots, longest, facts.waiting), shortOnly: false };
+    return { extra: room(slots, typical, facts.waiting), shortOnly: false };
   }
   // A free slot belongs to whatever comes first, and what may take hours must not have short ones wait behind it …
   if (facts.claimable > 0) return nothingAhead;
   // … nor may short ones that come again and again keep it from every slot.
   if (facts.sinceAllMs > aheadDefaults.othersMs) return nothingAhead;
   const slots = short.reduce((sum, { working }) => sum + working, 0);
-  const extra = room(slots, longest, facts.waiting);
+  const extra = room(slots, typical, facts.waiting);
   return { extra, shortOnly: extra > 0 };
 }
 
 /** What these slots do within the bound, less what waits; nothing before half of it is gone, so that claims bring many. */
-function room(slots: number, longestMs: number, waiting: number): number {
+function room(slots: number, typicalMs: number, waiting: number): number {
   const { workMs, most, leastRunMs } = aheadDefaults;
-  const all = Math.floor((slots * workMs) / Math.max(longestMs, leastRunMs));
+  const all = Math.floor((slots * workMs) / Math.max(typicalMs, leastRunMs));
   const target = Math.max(0, Math.min(most, all));
   return waiting * 2 > target ? 0 : target - waiting;
 }
@@ -77,5 +79,13 @@ export class LastRuns {
   /** `undefined` until there were enough of them. */
   get longestMs(): number | undefined {
     return this.#runs.length < aheadDefaults.runs ? undefined : Math.max(...this.#runs);
+  }
+
+  /** `undefined` until there were enough of them. */
+  get meanMs(): number | undefined {
+    const { length } = this.#runs;
+    return length < aheadDefaults.runs
+      ? undefined
+      : this.#runs.reduce((sum, ms) => sum + ms, 0) / length;
   }
 }

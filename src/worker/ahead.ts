@@ -37,7 +37,8 @@ export class ClaimedAhead {
       return nothingAhead;
     const types = settings.handlers.map(({ type, schemaVersion }) => {
       const key = typeKey(type, schemaVersion);
-      return { key, longestMs: durations.longestMs(key), working: 0 };
+      const [longestMs, meanMs] = [durations.longestMs(key), durations.meanMs(key)];
+      return { key, longestMs, meanMs, working: 0 };
     });
     if (!types.some(({ longestMs }) => isShort(longestMs))) return nothingAhead;
     const byKey = new Map(types.map((one) => [one.key, one]));

@@ -28,6 +28,11 @@ export class Durations {
     return this.#turns.get(type)?.longestMs;
   }
 
+  /** The mean of the same. */
+  meanMs(type: string): number | undefined {
+    return this.#turns.get(type)?.meanMs;
+  }
+
   /** What is known of the type is no more: its code is another. */
   forgetTurns(type: string): void {
     this.#turns.delete(type);

@@ -3,9 +3,9 @@ import { claimAhead, LastRuns } from '../../src/core/claim-ahead.ts';
 import { aheadDefaults } from '../../src/core/defaults.ts';
 
 const { most, othersMs, runs, shortMs, workMs } = aheadDefaults;
-const short = (longestMs: number, working = 0) => ({ longestMs, working });
-const long = { longestMs: 10_000, working: 0 };
-const unknown = { longestMs: undefined, working: 0 };
+const short = (longestMs: number, working = 0) => ({ longestMs, meanMs: longestMs, working });
+const long = { longestMs: 10_000, meanMs: 10_000, working: 0 };
+const unknown = { longestMs: undefined, meanMs: undefined, working: 0 };
 const idle = { maxConcurrent: 4, claimable: 4, waiting: 0, slow: 0, sinceAllMs: 0 };
 const busy = { ...idle, claimable: 0 };
 
@@ -15,6 +15,12 @@ it('claims what the slots do within a bound of time', () => {
   expect(extra({ ...busy, types: [short(10)] })).toBe((4 * workMs) / 10);
   expect(extra({ ...busy, maxConcurrent: 1, types: [short(10)] })).toBe(workMs / 10);
   expect(extra({ ...busy, maxConcurrent: 1, types: [short(workMs + 1)] })).toBe(0);
+});
+
+it('reckons by the mean, and takes for short what never took long', () => {
+  const once = { longestMs: shortMs, meanMs: 5, working: 0 };
+  expect(extra({ ...busy, maxConcurrent: 1, types: [once] })).toBe(workMs / 5);
+  expect(extra({ ...busy, types: [{ ...once, longestMs: shortMs + 1 }] })).toBe(0);
 });
 
 it('claims at most so many, however short the handlers are', () => {
@@ -32,7 +38,7 @@ it('counts no slot in which something is slow', () => {
   expect(extra({ ...busy, slow: 4, types: [short(10)] })).toBe(0);
 });
 
-it('goes by the longest of several short types', () => {
+it('goes by the slowest of several short types', () => {
   expect(extra({ ...busy, types: [short(1), short(20)] })).toBe((4 * workMs) / 20);
 });
 
@@ -71,6 +77,7 @@ it('knows a type by the longest of its last runs, and not before there were enou
     last.add(1);
   }
   expect(last.longestMs).toBe(500);
+  expect(last.meanMs).toBe((500 + (runs - 1)) / runs);
   last.add(2);
   expect(last.longestMs).toBe(2);
 });
