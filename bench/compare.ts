@@ -220,7 +220,7 @@ function tell({ what, unit, values }: Compared, contenders: Contender[]): void {
   const [first = Number.NaN] = contenders.slice(0, 1).map(({ name }) => values[name] ?? Number.NaN);
   const cells = contenders.map(({ name }) => {
     const value = values[name] ?? Number.NaN;
-    return `${shown(value)}${name.startsWith('ours') ? '' : ` (${(first / value).toFixed(2)})`}`.padStart(
+    return `${shown(value)}${name.startsWith('ours') || Number.isNaN(first / value) ? '' : ` (${(first / value).toFixed(2)})`}`.padStart(
       WIDTH,
     );
   });
