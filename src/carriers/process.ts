@@ -78,6 +78,8 @@ class HostPool implements ProcessCarrier {
   readonly #idle: SameWait<Host>;
   /** Started ahead of a job, not loaded yet. */
   readonly #warming = new Set<Host>();
+  /** Replaced after their last job, and not gone yet. */
+  readonly #worn = new Set<Host>();
   readonly #queue = new Set<JobRun>();
   readonly #newProcesses: NewProcesses;
   readonly #context: JobRunContext;
@@ -175,7 +177,7 @@ class HostPool implements ProcessCarrier {
       run.giveUp(CLOSED);
     }
     for (const host of this.#hosts) host.retire('the worker ends');
-    const ending = [...this.#idle.items(), ...this.#warming];
+    const ending = [...this.#idle.items(), ...this.#warming, ...this.#worn];
     for (const host of ending) this.#end(host);
     await Promise.all([this.#starts.close(), ...ending.map((host) => host.process.gone)]);
     this.#tidy();
@@ -257,6 +259,8 @@ class HostPool implements ProcessCarrier {
       } else {
         host.retire(worn);
         this.#end(host);
+        this.#worn.add(host);
+        void host.process.gone.then(() => this.#worn.delete(host));
         // Whoever waits starts one himself; else the next call finds one as it would have found this.
         if (this.#queue.size === 0) void this.#warm(host.file, host.code);
       }
