@@ -28,14 +28,14 @@ export const faults = [
   {
     name: 'what an answer brings beyond the free slots waits for one',
     file: CLAIMED,
-    find: 'if (this.#ctx.draining || room-- <= 0) {',
-    replace: 'if (this.#ctx.draining || room < -99) {',
+    find: 'if (this.#ctx.draining || left-- <= 0) {',
+    replace: 'if (this.#ctx.draining || left < -99) {',
     cases: ['claims/beyond-slots'],
   },
   {
     name: 'claims are for all slots, also those that are taken',
     file: LOOP,
-    find: 'return Math.min(this.#attempts.slots.claimable, bounds.claimMax);',
+    find: 'return Math.min(this.#attempts.slots.claimable + this.#plan.extra, bounds.claimMax);',
     replace: 'return this.#ctx.settings.maxConcurrent;',
     cases: ['claims/free-slots'],
   },

@@ -106,9 +106,9 @@ export const faults = [
   {
     name: 'leases are counted on the clock of the control plane',
     file: LOOP,
-    find: 'take(answer.value.attempts, answer.sentAt)',
+    find: 'take(answer.value.attempts, answer.sentAt, asked)',
     replace:
-      'take(answer.value.attempts, answer.sentAt + Date.parse(answer.value.serverTime) - clock.wall())',
+      'take(answer.value.attempts, answer.sentAt + Date.parse(answer.value.serverTime) - clock.wall(), asked)',
     cases: ['discovery/skewed-clocks'],
   },
   {

@@ -45,8 +45,8 @@ export const faults = [
   {
     name: 'what a claim brings during a drain is begun',
     file: 'src/worker/claimed.ts',
-    find: 'if (this.#ctx.draining || room-- <= 0) {',
-    replace: 'if (room-- <= 0) {',
+    find: 'if (this.#ctx.draining || left-- <= 0) {',
+    replace: 'if (left-- <= 0) {',
     cases: ['signals/late-claim'],
   },
   {

@@ -68,9 +68,9 @@ export const faults = [
   },
   {
     name: 'a presence is never full',
-    file: 'src/worker/presence-loop.ts',
-    find: "this.#attempts.slots.held >= this.#ctx.settings.maxConcurrent ? 'full' : 'ready'",
-    replace: "this.#attempts.slots.held > this.#ctx.settings.maxConcurrent ? 'full' : 'ready'",
+    file: 'src/worker/attempts.ts',
+    find: 'return this.slots.held >= this.#ctx.settings.maxConcurrent;',
+    replace: 'return this.slots.held > this.#ctx.settings.maxConcurrent;',
     cases: ['presence/full'],
   },
   {
