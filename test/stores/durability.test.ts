@@ -1,4 +1,13 @@
-import { existsSync, fstatSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  fstatSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -125,6 +134,26 @@ it('lets a command that keeps nothing wait for what it may have seen', async () 
   sync().done();
   expect(await state(looked)).toBe('done');
   expect(store.stats.commits).toBe(1);
+});
+
+it('lets those who repeat a commit wait for it that was refused since its files could not be looked at', async () => {
+  await kept();
+  // What `stat` says of such a folder passes, and SQLite has its files open.
+  const away = `${folder}-away`;
+  renameSync(folder, away);
+  symlinkSync(folder, folder);
+  const refused = submit();
+  expect(await state(refused)).toBe('UNAVAILABLE');
+  unlinkSync(folder);
+  renameSync(away, folder);
+  expect(store.lost).toBe(false);
+  const repeated = store.write((tx) => tx.tasks({ project: 'p', limit: 10 }));
+  const read = count();
+  expect(await state(repeated)).toBe('open');
+  expect(await state(read)).toBe('open');
+  sync().done();
+  expect((await repeated).rows).toHaveLength(2);
+  expect(await read).toBe(2);
 });
 
 it('waits for the disk before it is closed', async () => {

@@ -100,11 +100,14 @@ export class SqliteGroup implements GroupCommit<Transaction> {
   }
 
   commit(): boolean {
+    // The disk failed while the group was open: what is refused all the same is not kept either.
+    if (this.#files.loss !== undefined) throw this.#files.loss.error;
     this.#c.step('COMMIT');
+    const changed = this.#c.changes > this.#changesBefore;
+    // Whatever the check says, others see it from now on: whoever tells of it waits for this.
+    if (changed) this.#log?.begin(this.#touched);
     // What was written into removed files is not kept.
     this.#files.check();
-    const changed = this.#c.changes > this.#changesBefore;
-    if (changed) this.#log?.begin(this.#touched);
     this.#checkpoints?.look();
     return changed;
   }
