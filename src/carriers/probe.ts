@@ -11,7 +11,7 @@ import { exitText } from './host.ts';
 import { type HostGone, HostProcess } from './host-process.ts';
 import type { SpawnOptions } from './spawn-host.ts';
 
-/** `marker`: of this one probing alone. */
+/** `marker`: of this probe alone: what it started is killed by it, and may still be while the next one works. */
 export interface ProbeOptions extends Omit<SpawnOptions, 'role' | 'id'> {
   readonly clock: Clock;
   readonly log: Log;
@@ -22,9 +22,9 @@ export interface ProbeOptions extends Omit<SpawnOptions, 'role' | 'id'> {
 }
 
 export function createProbe(options: ProbeOptions): Probe {
+  let hosts = 0;
+  const probing = { ...options, nextId: () => `${options.marker}/${++hosts}` };
   return async (files) => {
-    let hosts = 0;
-    const probing = { ...options, nextId: () => `${options.marker}/${++hosts}` };
     const results = new Map<string, Probed>();
     if (files.length > 1) {
       for (const [file, answer] of (await load(files, probing)).answers) {

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProbe } from '../../src/carriers/probe.ts';
 import { type Discovery, discoverHandlers, type Probe } from '../../src/handler/discovery.ts';
 import { systemClock } from '../../src/system/clock.ts';
@@ -23,7 +23,7 @@ const probe = createProbe({
   env: process.env,
   probeMs: 2_500,
 });
-afterAll(() => expect(marked(marker)).toEqual([]));
+afterAll(() => vi.waitFor(() => expect(marked(marker)).toEqual([])));
 
 /** Answers without looking: for tests of names. */
 const blind: Probe = async (files) =>

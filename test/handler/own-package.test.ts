@@ -29,7 +29,7 @@ function write(files: Record<string, string>): void {
   }
 }
 
-describe.each(hosts)('a handler in a folder of its own, host %s', (_, command) => {
+describe.each(hosts)('a handler in a folder of its own, host %s', (name, command) => {
   const { carrier } = processCarrier({ hostCommand: command });
   afterAll(() => carrier.close());
   const run = async (path: string) =>
@@ -39,7 +39,7 @@ describe.each(hosts)('a handler in a folder of its own, host %s', (_, command) =
     clock: systemClock(),
     log: memoryLog(),
     command,
-    marker: `own-package-${process.pid}`,
+    marker: `own-package-${process.pid}-${name}`,
     env: process.env,
   });
 

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProbe } from '../../src/carriers/probe.ts';
 import { codeFolder } from '../../src/cli/code-folder.ts';
 import { type DiscoveredHandler, discoverHandlers } from '../../src/handler/discovery.ts';
@@ -33,7 +33,13 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 const marker = `snapshot-${process.pid}`;
-afterAll(() => expect(marked(marker)).toEqual([]));
+let probes = 0;
+const probeMarker = () => `${marker}-probe-${++probes}`;
+afterAll(async () => {
+  expect(marked(marker)).toEqual([]);
+  const used = Array.from({ length: probes }, (_, i) => `${marker}-probe-${i + 1}`);
+  await vi.waitFor(() => expect(used.flatMap(marked)).toEqual([]));
+});
 
 function write(files: Record<string, string>): void {
   for (const [path, text] of Object.entries(files)) {
@@ -47,7 +53,7 @@ async function found(): Promise<Record<string, DiscoveredHandler>> {
     clock: systemClock(),
     log: memoryLog(),
     command: hostCommand,
-    marker,
+    marker: probeMarker(),
     env: process.env,
     keepIn: kept,
   });
