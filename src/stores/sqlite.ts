@@ -9,6 +9,7 @@ import { Connection } from './sqlite/connection.ts';
 import { durableReads } from './sqlite/durable-reads.ts';
 import { SqliteGroup, sqliteReads } from './sqlite/group.ts';
 import { KeptFiles, type StoreLoss } from './sqlite/kept-files.ts';
+import { keepLeftLog, leftLog } from './sqlite/left-log.ts';
 import { LogSync, type SyncFile } from './sqlite/log-sync.ts';
 import { migrate } from './sqlite/migrate.ts';
 import { steadyNow } from './steady-now.ts';
@@ -31,10 +32,12 @@ export interface SqliteOptions {
  * answered, shared by all commands that waited for it. The owner of the file syncs the log itself, beside the event loop
  * (`LogSync`, under `synchronous=NORMAL`); another process that uses it leaves that to SQLite (`synchronous=FULL`).
  *
- * @throws TaskError `STORE_TOO_NEW` where a newer program has written the file, `STORE_TOO_OLD` where an older one uses it.
+ * @throws TaskError `STORE_TOO_NEW` where a newer program has written the file, `STORE_TOO_OLD` where an older one uses it,
+ *   `DATA_UNUSABLE` where it is damaged or another program keeps its owner from writing.
  */
 export function openSqliteStore(options: SqliteOptions): Store {
   const owns = options.migrates ?? true;
+  const left = owns && leftLog(options.file);
   const writer = new Connection(options.file);
   try {
     writer.script(`
@@ -53,6 +56,7 @@ export function openSqliteStore(options: SqliteOptions): Store {
       'epoch',
       Buffer.from(options.random.bytes(16)).toString('base64url'),
     );
+    if (left) keepLeftLog(writer, options.file);
     const reader = new Connection(options.file, { readOnly: true });
     reader.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB};`);
     const files = new KeptFiles(options.file, writer, () => options.clock.now(), options.onLoss);

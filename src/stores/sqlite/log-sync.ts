@@ -30,7 +30,8 @@ export class LogSync {
   #pending: Pending | undefined;
 
   /**
-   * What a process that was killed left in the log is read from now on, so it is made durable first.
+   * What others have written into the log is read from now on, so it is made durable first. What an earlier process left
+   * there needs more than a sync (`keepLeftLog`).
    *
    * @param log a file that is there.
    * @param failed is told of a disk that could not keep it. @returns what those get who wait for it.
