@@ -146,3 +146,20 @@ it('folds in a thread of its own, and by itself where that has ended', async () 
   expect(log().checkpointed).toBe(log().log);
   await none.close();
 });
+
+it('folds by itself where the process may have no more threads, and asks for one again the next time', async () => {
+  let asked = 0;
+  const beside = foldBeside(file, foldInside(c), () => {
+    asked++;
+    throw Object.assign(new Error('EAGAIN'), { code: 'ERR_WORKER_INIT_FAILED' });
+  });
+  const checkpoints = new Checkpoints(c, beside);
+  writeUntil(1_000);
+  checkpoints.look();
+  await settled();
+  await checkpoints.pause;
+  expect(log().checkpointed).toBe(log().log);
+  await beside.fold();
+  expect(asked).toBe(3);
+  await checkpoints.close();
+});

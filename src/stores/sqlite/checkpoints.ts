@@ -102,19 +102,16 @@ export function foldInside(c: Connection): Folding {
   };
 }
 
-/** By a thread with a connection of its own, started when it is needed first; where it cannot be, by `instead`. */
-export function foldBeside(file: string, instead: Folding): Folding {
+/**
+ * By a thread with a connection of its own, started when it is needed first; where it cannot be, by `instead`: a process that
+ * may have no more threads (`begin` throws) tries again the next time.
+ */
+export function foldBeside(file: string, instead: Folding, begin = beginThread): Folding {
   let thread: Worker | undefined;
   let gone = false;
   let heard = () => {};
   const start = () => {
-    thread = new Worker(THREAD, {
-      eval: true,
-      workerData: file,
-      resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
-    });
-    // It keeps no process alive.
-    thread.unref();
+    thread = begin(file);
     const ended = () => {
       gone = true;
       heard();
@@ -131,7 +128,11 @@ export function foldBeside(file: string, instead: Folding): Folding {
     });
   return {
     async fold() {
-      if (thread === undefined) start();
+      try {
+        if (thread === undefined) start();
+      } catch {
+        return instead.fold();
+      }
       if (!gone) await ask('fold');
       if (gone) await instead.fold();
     },
@@ -141,6 +142,17 @@ export function foldBeside(file: string, instead: Folding): Folding {
       await ask('close');
     },
   };
+}
+
+function beginThread(file: string): Worker {
+  const thread = new Worker(THREAD, {
+    eval: true,
+    workerData: file,
+    resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
+  });
+  // It keeps no process alive.
+  thread.unref();
+  return thread;
 }
 
 /** A script of its own, so that it works from source, from the bundle and from the executable. */
