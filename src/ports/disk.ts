@@ -72,7 +72,7 @@ export interface OpenFile {
    * ENOENT where the file was removed meanwhile: what is added to it would be gone with it.
    */
   sync(): Promise<void>;
-  /** Never rejects. Twice is once. */
+  /** Waits for what is under way; what is begun after it rejects. Never rejects itself. Twice is once. */
   close(): Promise<void>;
 }
 

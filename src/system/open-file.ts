@@ -10,30 +10,53 @@ export async function makeOpen(path: string, flags: number): Promise<OpenFile> {
   const fd = await opened(path, O_APPEND | O_CREAT | O_EXCL | O_WRONLY | flags, 0o600);
   let size = 0;
   let closed: Promise<void> | undefined;
+  /** What still uses the descriptor: once it is closed, its number may be another file's. */
+  const underWay = new Set<Promise<unknown>>();
+  const using = (work: () => Promise<void>): Promise<void> => {
+    if (closed) return Promise.reject(closedError(path));
+    const all = work();
+    const settled: Promise<unknown> = all.catch(() => {}).then(() => underWay.delete(settled));
+    underWay.add(settled);
+    return all;
+  };
   return {
-    async add(data) {
+    add(data) {
       const bytes = Buffer.from(data);
-      try {
-        // A disk that becomes full in the middle takes a part; the next call says why.
-        for (let done = 0; done < bytes.length; )
-          done += await written(fd, bytes, done, bytes.length - done);
-      } catch (error) {
-        await cut(fd, size).catch(() => {});
-        throw error;
-      }
-      size += bytes.length;
+      return using(async () => {
+        try {
+          // A disk that becomes full in the middle takes a part; the next call says why.
+          for (let done = 0; done < bytes.length; ) {
+            // Whoever has the file now may have added to it already: the rest would stand apart.
+            if (closed && done > 0) throw closedError(path);
+            done += await written(fd, bytes, done, bytes.length - done);
+          }
+        } catch (error) {
+          // For the same reason nothing is cut off then: what was added after it would go with it.
+          if (!closed) await cut(fd, size).catch(() => {});
+          throw error;
+        }
+        size += bytes.length;
+      });
     },
-    async sync() {
-      await synced(fd);
-      // Of the system's memory: it waits for no disk.
-      if (fs.fstatSync(fd).nlink === 0)
-        throw Object.assign(new Error(`ENOENT: ${path} was removed`), { code: 'ENOENT', path });
+    sync() {
+      return using(async () => {
+        await synced(fd);
+        // Of the system's memory: it waits for no disk.
+        if (fs.fstatSync(fd).nlink === 0)
+          throw Object.assign(new Error(`ENOENT: ${path} was removed`), { code: 'ENOENT', path });
+      });
     },
     close() {
-      closed ??= new Promise((resolve) => fs.close(fd, () => resolve()));
+      closed ??= Promise.all(underWay).then(
+        () => new Promise<void>((resolve) => fs.close(fd, () => resolve())),
+      );
       return closed;
     },
   };
+}
+
+function closedError(path: string): Error {
+  return Object.assign(new Error(`EBADF: ${path} was closed`), { code: 'EBADF', path });
 }
 
 function opened(path: string, flags: number, mode: number): Promise<number> {

@@ -141,3 +141,49 @@ it('is cut to what it held where a write fails in the midst', async () => {
   await file.close();
   expect(await readFile(join(folder, 'a'), 'utf8')).toBe('before\nafter\n');
 });
+
+it.each(['fails', 'is short'])(
+  'that is closed while a write is under way which %s is let go after it, and what was added by then stays',
+  async (how) => {
+    const { write, close } = fs;
+    const path = join(folder, 'a');
+    const file = await systemDisk().makeOpen(path);
+    await file.add('before\n');
+    const calls: string[] = [];
+    const { promise: began, resolve: begin } = Promise.withResolvers<() => void>();
+    const writing = vi.spyOn(fs, 'write').mockImplementationOnce(((
+      ...args: [number, Buffer, number, number, null, (error: Error | null, done: number) => void]
+    ) => {
+      const [fd, bytes, from, , at, done] = args;
+      const told = (error: Error | null, count: number) => {
+        calls.push('written');
+        done(error, count);
+      };
+      begin(() => {
+        if (how === 'fails') told(Object.assign(new Error('EIO'), { code: 'EIO' }), 0);
+        else write(fd, bytes, from, 4, at, told);
+      });
+    }) as never);
+    const closing = vi.spyOn(fs, 'close').mockImplementation(((fd: number, done: () => void) => {
+      calls.push('closed');
+      close(fd, done);
+    }) as never);
+    try {
+      const adding = file.add('0123456789').catch(({ code }) => code);
+      const go = await began;
+      const ending = file.close();
+      await systemDisk().appendFile(path, 'by another\n');
+      calls.length = 0;
+      go();
+      expect(await adding).toBe(how === 'fails' ? 'EIO' : 'EBADF');
+      await ending;
+      expect(calls).toEqual(['written', 'closed']);
+      await expect(file.add('after')).rejects.toMatchObject({ code: 'EBADF' });
+      const left = how === 'fails' ? '' : '0123';
+      expect(await readFile(path, 'utf8')).toBe(`before\nby another\n${left}`);
+    } finally {
+      writing.mockRestore();
+      closing.mockRestore();
+    }
+  },
+);
