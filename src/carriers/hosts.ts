@@ -5,7 +5,7 @@ import { createProcessCarrier, type ProcessCarrierOptions } from './process.ts';
 import { createSharedCarrier } from './shared.ts';
 import { Suspects } from './suspects.ts';
 
-/** Each kind has at most `maxHosts` processes; `takeMs` and the like count for both. */
+/** Each kind has at most `maxHosts` processes; `startMs` and the like count for both. */
 export function createHostCarrier(options: ProcessCarrierOptions): ProcessCarrier {
   const suspects = new Suspects();
   const own = createProcessCarrier(options);

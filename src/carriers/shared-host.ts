@@ -20,7 +20,7 @@ export interface SharedHostContext extends Omit<HostContext, 'tainted'> {
   readonly callsMax: number;
   readonly pingMs: number;
   /** One that has not answered for this long, with several jobs in it, is ended. */
-  readonly takeMs: number;
+  readonly heldMs: number;
   readonly idleMs: number;
   readonly kernelKills: KernelKills;
   readonly spoils: (end: JobEnd) => boolean;

@@ -19,13 +19,13 @@ interface WatchContext {
   readonly log: Log;
   readonly kernelKills: KernelKills;
   readonly pingMs: number;
-  readonly takeMs: number;
+  readonly heldMs: number;
 }
 
 /**
  * Watches a shared host as a whole, and not its jobs: while there are some, it is asked every `pingMs` whether its
  * handlers let it answer. Where they do not, the others in it wait: that is told, what comes goes to another host, and
- * after `takeMs` it is ended. Counts its looks, not the time: a machine that has slept has been silent too.
+ * after `heldMs` it is ended. Counts its looks, not the time: a machine that has slept has been silent too.
  */
 export class SharedWatch {
   readonly #ctx: WatchContext;
@@ -96,13 +96,18 @@ export class SharedWatch {
       host.retire('its handlers did not let it answer');
       this.#ctx.log.warn(
         'host.held-up',
-        `The shared host ${pid} of ${host.file} has not answered for ${seconds} s: a handler keeps it busy without giving way (a loop, a large computation), and all tasks in it wait: ${namesOf(runs)}. New ones get another host. Take out host: 'shared', or move that work into a thread.`,
+        `The shared host ${pid} of ${host.file} has not answered for ${seconds} s: a handler keeps it busy without giving way (a loop, a large computation), and all tasks in it wait: ${namesOf(runs)}. They keep their slots${this.#untilEnded(forMs)}; new ones that get a slot get another host. Take out host: 'shared', or move that work into a thread.`,
         { pid, file: host.file, tasks: runs.map(({ job }) => job.taskId) },
       );
     }
-    if (forMs >= this.#ctx.takeMs)
+    if (forMs >= this.#ctx.heldMs)
       host.process.kill(
         `One of its tasks kept it busy without giving way for ${seconds} s, and the others in it waited.`,
       );
+  }
+
+  #untilEnded(forMs: number): string {
+    const left = Math.round((this.#ctx.heldMs - forMs) / 1_000);
+    return left > 0 ? ` until it answers, or is ended in ${left} s` : '';
   }
 }

@@ -24,6 +24,8 @@ export interface SharedCarrierOptions extends ProcessCarrierOptions {
   readonly suspects: Pick<Suspects, 'add'>;
   /** Default: `hostDefaults.sharedPingMs`. */
   readonly pingMs?: number;
+  /** Default: `hostDefaults.sharedHeldMs`. */
+  readonly heldMs?: number;
 }
 
 /** `prepare` and `warm` do nothing: the first task of a type starts its host for all. */
@@ -57,8 +59,8 @@ class SharedPool implements ProcessCarrier {
       newProcesses: this.#newProcesses,
       kernelKills: new KernelKills(clock),
       startMs: options.startMs ?? hostDefaults.startMs,
-      takeMs: options.takeMs ?? hostDefaults.takeMs,
       pingMs: options.pingMs ?? hostDefaults.sharedPingMs,
+      heldMs: options.heldMs ?? hostDefaults.sharedHeldMs,
       idleMs: options.idleMs ?? hostDefaults.idleMs,
       callsMax: options.callsPerHost ?? hostDefaults.sharedCallsPerHost,
       spoils: options.spoils ?? (() => false),

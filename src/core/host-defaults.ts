@@ -52,6 +52,12 @@ export const hostDefaults = {
   startGapMs: 100,
   /** A shared host that works is asked this often whether its handlers let it answer: a renewal's worth, and no load. */
   sharedPingMs: 5 * SECOND,
+  /**
+   * … and one that has not answered for this long, with several tasks in it, is ended. All in it keep their slots until
+   * then, so a worker may claim nothing meanwhile; ending it costs a task that may simply run again one attempt. What was
+   * given to it and not begun waits too: it may read that at any moment, and then two hosts would run it.
+   */
+  sharedHeldMs: 10 * SECOND,
   /** Tasks that are remembered for having been in a shared host when it ended: they run alone. The oldest go first. */
   suspectsMax: 1_000,
   /** Progress is taken from a host this often; the latest wins. */
