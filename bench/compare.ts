@@ -1,4 +1,6 @@
 import { type Contender, type Idle, ours, oursBy } from './contender.ts';
+import { endsBySignal } from './ending.ts';
+import type { ROWS } from './options.ts';
 import { install, peer, versions } from './peer.ts';
 import type { Bench } from './processes.ts';
 import { rawFiles, rawGroups, rawHttp, rawIpc } from './raw.ts';
@@ -16,7 +18,7 @@ export interface Compared {
 type Seen = Record<string, number[]>;
 
 interface Line {
-  readonly name: string;
+  readonly name: (typeof ROWS.compare)[number];
   readonly rows: readonly (readonly [what: string, unit: string])[];
   /** One figure for each of `rows`; undefined where the contender has none. */
   measure(one: Contender, round: number): Promise<readonly number[] | undefined>;
@@ -28,7 +30,7 @@ const BATCH = 500;
 /** The same work, in turns on the same machine: A B C, A B C, and the medians. */
 export async function compare(
   bench: Bench,
-  { quick, only = '' }: { quick: boolean; only?: string },
+  { quick, chosen }: { quick: boolean; chosen: readonly string[] },
 ): Promise<{ settings: Record<string, string>; rows: Compared[] }> {
   install();
   const servers: Server[] = [];
@@ -68,7 +70,7 @@ export async function compare(
       print(row);
     head(contenders);
     const rows: Compared[] = [];
-    for (const line of lines(quick).filter(({ name }) => name.includes(only)))
+    for (const line of lines(quick).filter(({ name }) => chosen.includes(name)))
       for (const row of await inTurns(line, contenders, quick ? 1 : 3)) {
         rows.push(row);
         tell(row, contenders);
@@ -123,7 +125,7 @@ async function onPostgres(server: Server): Promise<Contender[]> {
 function lines(quick: boolean): Line[] {
   const most = quick ? 10_000 : 20_000;
   const rate = (
-    name: string,
+    name: Line['name'],
     what: string,
     once: (one: Contender, count: number) => Promise<number> | undefined,
   ): Line => {
@@ -191,6 +193,7 @@ async function inTurns(line: Line, contenders: Contender[], rounds: number): Pro
   for (let round = 0; round < rounds; round++)
     for (const one of contenders) {
       const figures = await line.measure(one, round).catch((error: Error) => {
+        if (endsBySignal()) return new Promise<never>(() => {});
         console.log(`${line.name}, ${one.name}: ${error.message}`);
         return undefined;
       });

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { mine } from './ending.ts';
 import { fill } from './enqueue.ts';
 import { type Bench, cpuMs } from './processes.ts';
 import { median, type Row } from './rows.ts';
@@ -90,10 +91,10 @@ async function fsyncs(bench: Bench, way: Way, count: number): Promise<string> {
 }
 
 function trace(file: string, pid: number) {
-  const child = spawn(
-    'strace',
-    ['-f', '-e', 'trace=fsync,fdatasync', '-o', file, '-p', String(pid)],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
+  const child = mine(
+    spawn('strace', ['-f', '-e', 'trace=fsync,fdatasync', '-o', file, '-p', String(pid)], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    }),
   );
   const attached = new Promise<void>((resolve) => child.stderr.once('data', () => resolve()));
   const gone = new Promise((resolve) => child.once('exit', resolve));

@@ -2,23 +2,30 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { idle, percentile, type Row, workerStart } from './measures.ts';
+import type { ROWS } from './options.ts';
 import type { Bench } from './processes.ts';
+import type { Measure } from './rows.ts';
 
 /** What the standalone executable costs: `bench.program` is its path. */
-export function ofExecutable(bench: Bench, quick: boolean): (() => Promise<Row | Row[]>)[] {
+export function ofExecutable(
+  bench: Bench,
+  quick: boolean,
+): Record<(typeof ROWS.executable)[number], Measure['run']> {
   const runs = quick ? 5 : 15;
   // Compiled code is kept in the state folder: an empty one for each start, or the same for all.
   const state = () => ({ XDG_STATE_HOME: mkdtempSync(join(bench.folder, 'state-')) });
   const kept = state();
-  return [
-    async () => versionTime(bench, quick ? 11 : 41),
-    async () => named('first start ever', '< 250', await workerStart(bench, runs, state)),
-    async () => named('later start', '< 250', await workerStart(bench, runs, () => kept)),
-    async () => {
+  return {
+    version: async () => versionTime(bench, quick ? 11 : 41),
+    'start first': async () =>
+      named('first start ever', '< 250', await workerStart(bench, runs, state)),
+    'start later': async () =>
+      named('later start', '< 250', await workerStart(bench, runs, () => kept)),
+    idle: async () => {
       const [memory, ...rest] = await idle(bench, quick ? 5 : 30);
       return [{ ...(memory as Row), aim: '< 70' }, ...rest];
     },
-  ];
+  };
 }
 
 function versionTime(bench: Bench, runs: number): Row {

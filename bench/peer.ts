@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Contender, seenIdle } from './contender.ts';
+import { mine } from './ending.ts';
 import type { Server } from './servers.ts';
 
 const FOLDER = join(import.meta.dirname, 'peers');
@@ -128,15 +129,17 @@ async function running(
   options: object,
   word = 'ready',
 ): Promise<{ child: ChildProcess; message: unknown }> {
-  const child = fork(join(FOLDER, 'process.mjs'), [module, role, JSON.stringify(options)], {
-    execArgv: [],
-    env: {
-      PATH: process.env.PATH ?? '',
-      HOME: process.env.HOME ?? '',
-      NODE_ENV: 'production',
-      NO_LOG_SUCCESS: '1',
-    },
-  });
+  const child = mine(
+    fork(join(FOLDER, 'process.mjs'), [module, role, JSON.stringify(options)], {
+      execArgv: [],
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: process.env.HOME ?? '',
+        NODE_ENV: 'production',
+        NO_LOG_SUCCESS: '1',
+      },
+    }),
+  );
   return { child, message: await told(child, word) };
 }
 

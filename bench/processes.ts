@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Pool } from 'undici';
+import { endsBySignal, mine } from './ending.ts';
 
 /** The processes of a measurement: a control plane and workers, each its own, over loopback HTTP. */
 
@@ -31,10 +32,12 @@ export function start(
     ...string[],
   ];
   const spawnedAt = performance.now();
-  const child = spawn(command, rest, {
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = mine(
+    spawn(command, rest, {
+      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
   let tail = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk) => {
@@ -43,7 +46,7 @@ export function start(
   const gone = new Promise<number | null>((resolve) => child.once('exit', resolve));
   let stopping = false;
   void gone.then((code) => {
-    if (!stopping && code !== 0)
+    if (!stopping && code !== 0 && !endsBySignal())
       process.stderr.write(`${name} ended by itself (${code}):\n${tail}\n`);
   });
   return {

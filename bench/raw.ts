@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { Pool } from 'undici';
+import { mine } from './ending.ts';
 import { inFlight } from './processes.ts';
 import type { Row } from './rows.ts';
 
@@ -119,7 +120,7 @@ export async function rawIpc(count: number): Promise<Row> {
 }
 
 function node(script: string): ChildProcess {
-  return spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  return mine(spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] }));
 }
 
 async function ended(child: ChildProcess): Promise<void> {

@@ -9,10 +9,9 @@ export interface Row {
   readonly note?: string;
 }
 
-/** One line of the bench: `--only <word>` chooses those whose name has the word. */
+/** What measures a row of the bench, or several. */
 export interface Measure {
-  readonly name: string;
-  run(): Promise<Row | readonly Row[]>;
+  readonly run: () => Promise<Row | readonly Row[]>;
 }
 
 export function percentile(list: readonly number[], p: number): number {

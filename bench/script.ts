@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { mine } from './ending.ts';
 import type { Row } from './rows.ts';
 
 /** The rows of a bench that is a program of its own: it measures the process in which it runs. */
@@ -10,7 +11,7 @@ export async function ofScript(name: string, quick: boolean): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'interlock-bench-rows-'));
   const kept = join(folder, 'rows.json');
   try {
-    await promisify(execFile)(
+    const running = promisify(execFile)(
       process.execPath,
       [
         ...['--import', join(import.meta.dirname, '../scripts/as-text.mjs')],
@@ -18,6 +19,8 @@ export async function ofScript(name: string, quick: boolean): Promise<Row[]> {
       ],
       { maxBuffer: 2 ** 26 },
     );
+    mine(running.child);
+    await running;
     const said = JSON.parse(readFileSync(kept, 'utf8')) as Row[] | { rows: Row[] };
     const rows = Array.isArray(said) ? said : said.rows;
     const part = name.replace('.ts', '');

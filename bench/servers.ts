@@ -13,6 +13,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { mine } from './ending.ts';
 import { cpuMs } from './processes.ts';
 
 /** Redis and PostgreSQL of this machine, as instances of our own: on loopback, with data in a temporary folder. */
@@ -76,6 +77,7 @@ async function started(
 ): Promise<Server> {
   // With what those took that are gone: it never runs backwards.
   const used = new Map<number, number>();
+  mine(child);
   const gone = once(child, 'exit');
   const stop = async () => {
     if (child.exitCode === null) child.kill(end);
