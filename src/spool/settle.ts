@@ -21,14 +21,15 @@ export interface Settled {
 
 /**
  * Decides, from records and marks, what is still owed. A report wins over a running record. Of two reports of
- * one attempt the later one is owed: it was written in place of the earlier. One that was told to be stale is
+ * one attempt the later one is owed: it was written in place of the earlier. One that is marked as answered counts for
+ * nothing: it is done with, and its running record was marked before it, or its sync failed. One that was told to be stale is
  * never sent again; one that was refused is, unless it was itself the follow-up or has one: its follow-up was
  * not yet written, and the same refusal leads to it again.
  */
 export function settle(read: ReadSpool): Settled {
   const stale = new Set(read.stale.map(setAsideSum));
   const refused = new Set(read.refused.map(setAsideSum));
-  /** Attempts of which a report was written, also if it is done with. */
+  /** Attempts of which a report lies here that was not answered, also if it is set aside. */
   const reported = new Set<string>();
   const owed = new Map<string, Found<ReportRecord>>();
   for (const file of read.reports) {
@@ -37,10 +38,12 @@ export function settle(read: ReadSpool): Settled {
       const record = line.record as ReportRecord;
       const { attemptId } = record.body;
       const sum = line.sum.slice(0, 16);
+      // Also one that never counted, since its sync failed: then what was before it does.
+      if (answered.has(attemptId)) continue;
       reported.add(attemptId);
       // In the place of its age: a later report takes the earlier one's away.
       owed.delete(attemptId);
-      if (answered.has(attemptId) || stale.has(sum)) continue;
+      if (stale.has(sum)) continue;
       if (record.followUp && refused.has(sum)) continue;
       owed.set(attemptId, found(file, line, record));
     }

@@ -133,6 +133,34 @@ describe('a sync that fails', () => {
     expect(reportIds((await restart(machine, process)).spool)).toEqual(['att_a']);
   });
 
+  it('leaves the attempt of its report known, also to the next session: it sends a lost for it', async () => {
+    const { machine, process, spool } = await start();
+    await spool.recordClaim([held('att_a'), held('att_b')]);
+    await spool.markBegun('att_b', 'ses_1/1');
+    await spool.writeReport(complete('att_a'), META);
+    machine.disk.fail({ step: 'syncFile', path: /reports/, code: 'EIO', times: 1 });
+    await expect(spool.writeReport(complete('att_b'), META)).rejects.toThrow();
+    await spool.idle();
+    const next = (await restart(machine, process)).spool;
+    expect(reportIds(next)).toEqual(['att_a']);
+    expect(next.recovered.running).toMatchObject([{ attemptId: 'att_b', begun: true }]);
+  });
+
+  it('of a follow-up leaves the report that was refused: the same refusal leads to it again', async () => {
+    const { machine, process, spool } = await start();
+    await spool.recordClaim([held('att_b')]);
+    const refused = await spool.writeReport(complete('att_b'), META);
+    await spool.setAside(refused, 'refused', { status: 422 });
+    await machine.clock.advance(spoolDefaults.segmentLingerMs);
+    await spool.writeReport(complete('att_a'), META);
+    machine.disk.fail({ step: 'syncFile', path: /reports/, code: 'EIO', times: 1 });
+    const followUp = spool.writeReport(complete('att_b', 'shorter'), { ...META, followUp: true });
+    await expect(followUp).rejects.toThrow();
+    await spool.idle();
+    const next = (await restart(machine, process)).spool;
+    expect(reportIds(next)).toEqual(['att_b', 'att_a']);
+  });
+
   it('of a claim refuses it, and writes down again what the others have begun', async () => {
     const { machine, process, spool } = await start();
     await spool.recordClaim([held('att_a'), held('att_b')]);
