@@ -53,6 +53,8 @@ export class HostProcess {
   #unsent: Buffer[] = [];
   #killed = false;
   #killReason: string | undefined;
+  /** What came was none of it, or could not be dealt with: nothing more is heard. */
+  #distrusted = false;
   #ending = false;
   #outputClosed = false;
   #stuck: Timer | undefined;
@@ -108,6 +110,15 @@ export class HostProcess {
     if (this.#spawned) this.#endGroup(this.#spawned.pid);
   }
 
+  /**
+   * For what it has said. A host that is killed for anything else is heard to its end: in the moment of the kill it may
+   * still have taken its job, or ended it, and what has begun is given to no other host.
+   */
+  #distrust(why: string): void {
+    this.#distrusted = true;
+    this.kill(why);
+  }
+
   #endGroup(pid: number): void {
     killGroup(pid);
     this.#stuck ??= this.#clock.timer(hostDefaults.goneSlowMs, () => {
@@ -159,7 +170,7 @@ export class HostProcess {
         const frame = this.#checked(raw);
         if (frame === undefined) return;
         this.#tell((listener) => listener.frame(frame));
-        if (this.#killReason !== undefined) return;
+        if (this.#distrusted) return;
       }
     });
     // Its other end says nothing, but its closing is seen only by who reads.
@@ -192,7 +203,7 @@ export class HostProcess {
     } catch (error) {
       const text = `What the handler host ${this.pid} said could not be dealt with, so it is ended: ${String(error)}`;
       this.#log.error('host.not-heard', text, { pid: this.pid, stack: (error as Error)?.stack });
-      this.kill(NOT_HEARD);
+      this.#distrust(NOT_HEARD);
     }
   }
 
@@ -203,16 +214,16 @@ export class HostProcess {
     } catch {
       // Too deep, or the like: none of ours.
     }
-    if (frame === undefined) this.kill(WRITTEN_TO);
+    if (frame === undefined) this.#distrust(WRITTEN_TO);
     return frame;
   }
 
   #frames(reader: FrameReader<unknown>, chunk: Buffer): unknown[] {
-    if (this.#killReason !== undefined) return [];
+    if (this.#distrusted) return [];
     try {
       return reader.push(chunk);
     } catch {
-      this.kill(WRITTEN_TO);
+      this.#distrust(WRITTEN_TO);
       return [];
     }
   }

@@ -115,6 +115,8 @@ export class Host {
     const answer = new Promise<FromHost>((resolve) => {
       this.hear({
         frame: (frame) => {
+          // Said in the moment of its kill: too late.
+          if (timedOut) return;
           if (frame.t === 'loaded' || frame.t === 'not-loaded') resolve(frame);
         },
         output: () => {},
