@@ -44,6 +44,8 @@ export interface App {
   fetch(request: Request): Promise<Response>;
   /** Answers a call that was found already, without a `Request`. Never rejects. */
   readonly answerTo: AnswerTo;
+  /** A new one, for an answer that the socket makes itself. */
+  readonly requestId: () => string;
   /** Gives open attempts a whole lease and starts the loops. Twice is fine. */
   start(): Promise<void>;
   /** Ends streams, waits and loops; requests under way are still answered. Twice is fine. The store stays open. */
@@ -104,6 +106,7 @@ export function createApp(options: AppOptions): App {
   return {
     fetch: async (request) => mounted.fetch(request),
     answerTo: mounted.answerTo,
+    requestId: mounted.requestId,
     async start() {
       await keys.start();
       await sweep.start();

@@ -47,8 +47,8 @@ async function answered(
   }
 }
 
-/** A name with a port, as clients write it; what else a host may look like is for the long way to say. */
-const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::(?:[1-5]\d{3,4}|[6-9]\d{3}))?$/;
+/** A name or an IPv4 address with a port, as clients write it, or this machine; what else a host may look like is for the long way to say. */
+const HOST = /^(?:[a-z0-9._-]+|\[::1\])(?::(?:[1-5]\d{3,4}|[6-9]\d{3}))?$/;
 
 class DirectRequest implements CallRequest {
   readonly #incoming: IncomingMessage;

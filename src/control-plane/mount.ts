@@ -42,6 +42,8 @@ type KnownOperation = Operation & { readonly id: OpenOperationId | KeyedOperatio
 
 export interface Mounted {
   readonly answerTo: AnswerTo;
+  /** For answers that are made elsewhere. */
+  readonly requestId: () => string;
   /** Finds the call, and tells what is none. */
   fetch(request: Request): Response | Promise<Response>;
 }
@@ -87,7 +89,7 @@ export function mount(services: Services, routes: Routes): Mounted {
     const requestId = nextId();
     return respond(problemAnswer(noRoute(req.method, req.path), requestId), requestId);
   });
-  return { answerTo, fetch: (request) => app.fetch(request) };
+  return { answerTo, requestId: nextId, fetch: (request) => app.fetch(request) };
 }
 
 async function run(
@@ -166,7 +168,8 @@ function queryOf(url: string): Record<string, string | string[]> {
   return query;
 }
 
-function respond(from: Answer, requestId: string): Response {
+/** By the long way. */
+export function respond(from: Answer, requestId: string): Response {
   return new Response(from.body, {
     status: from.status,
     headers: headersOf(from, requestId),

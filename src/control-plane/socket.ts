@@ -14,8 +14,9 @@ import { makeProblem } from '../contract/problems.ts';
 import type { serverDefaults } from '../core/defaults.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import { problemAnswer, refusal } from './answer.ts';
 import { answerDirectly } from './direct.ts';
-import type { AnswerTo } from './mount.ts';
+import { type AnswerTo, respond } from './mount.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { SlowReaders } from './slow-readers.ts';
 import { type Certificate, TLS_OPTIONS } from './tls-files.ts';
@@ -28,6 +29,8 @@ export interface SocketOptions {
   readonly fetch: (request: Request) => Promise<Response>;
   /** With it plain calls take the short way. */
   readonly answerTo?: AnswerTo | undefined;
+  /** For what cannot be read as a call. */
+  readonly requestId: () => string;
   readonly limits: SocketLimits;
   readonly clock: Clock;
   readonly log: Log;
@@ -46,7 +49,7 @@ export interface Opened {
 
 /** The server, not listening yet. */
 export function makeServer(options: SocketOptions): Opened {
-  const { fetch, answerTo, limits, clock, log, certificate, turns } = options;
+  const { fetch, answerTo, requestId, limits, clock, log, certificate, turns } = options;
   const settings: ServerOptions = {
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
@@ -73,7 +76,8 @@ export function makeServer(options: SocketOptions): Opened {
       return response;
     },
     {
-      errorHandler: (error) => unreadable(error instanceof Error ? error.message : String(error)),
+      errorHandler: (error) =>
+        unreadable(error instanceof Error ? error.message : String(error), requestId()),
     },
   );
   const inTurn = new OneAtATime<IncomingMessage, ServerResponse>({
@@ -141,17 +145,9 @@ export function makeServer(options: SocketOptions): Opened {
 /** A flood is told once in a while, not once a connection. */
 const FULL_TOLD_MS = 60_000;
 
-function unreadable(why: string): Response {
-  return new Response(
-    JSON.stringify(makeProblem('INVALID_REQUEST', `The request cannot be read: ${why}.`)),
-    {
-      status: 400,
-      headers: {
-        'Content-Type': 'application/problem+json',
-        [CONTRACT_HEADER]: String(CONTRACT_VERSION),
-      },
-    },
-  );
+function unreadable(why: string, requestId: string): Response {
+  const refused = refusal('INVALID_REQUEST', `The request cannot be read: ${why}.`);
+  return respond(problemAnswer(refused, requestId), requestId);
 }
 
 /** What is no HTTP, too slow or too large in its head is told so before the connection ends. */

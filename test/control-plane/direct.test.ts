@@ -91,6 +91,15 @@ describe('a call by the short way is answered as by the long one', () => {
       '/tasks',
       { text: task(), headers: { 'content-encoding': 'gzip' } },
     ],
+    ['this machine by IPv6', 'GET', '/tasks', { headers: { host: '[::1]:7420' } }],
+    ['what is no address', 'GET', '/tasks', { headers: { host: '[::::]' } }],
+    [
+      'an address that is written in another way',
+      'GET',
+      '/tasks',
+      { headers: { host: '[1]:8080' } },
+    ],
+    ['a long address', 'GET', '/tasks', { headers: { host: '[0:0:0:0:0:0:0:1]:7420' } }],
     ['a mark before the text', 'POST', '/tasks', { text: `\ufeff${task()}` }],
   ])('%s', async (_, method, path, given) => {
     const [bare, query = ''] = path.split('?');
@@ -152,6 +161,7 @@ describe('the socket', () => {
         ways.push(`short ${operation.id} ${isRefusal(body) ? '' : Buffer.from(body)}`);
         return { answer: answer({}), requestId: 'req_1' };
       },
+      requestId: () => 'req_1',
       limits: serverDefaults,
       clock: systemClock(),
       log,

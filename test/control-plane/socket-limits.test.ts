@@ -159,7 +159,7 @@ describe('a reader', () => {
   /** The socket alone, with other answers. */
   async function made(socket: object, fetch: (request: Request) => Promise<Response>) {
     const limits = { ...serverDefaults, checkEveryMs: 20, ...socket };
-    const { server, cut } = makeServer({ clock, log, limits, fetch });
+    const { server, cut } = makeServer({ clock, log, limits, fetch, requestId: () => 'req_1' });
     server.listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     cleanups.push(() => {
