@@ -40,18 +40,19 @@ export class Deadlines {
   }
 
   #due(row: Row): void {
-    row.timer = undefined;
     const now = this.#clock.now();
-    // In the order of their times: all are of one length.
-    for (const one of row.waiting) {
-      if (one.at > now) break;
-      row.waiting.delete(one);
-      one.fire();
+    try {
+      // In the order of their times: all are of one length. The spent timer stays meanwhile: what `fire` asks for arms none.
+      for (const one of row.waiting) {
+        if (one.at > now) break;
+        row.waiting.delete(one);
+        one.fire();
+      }
+    } finally {
+      const [next] = row.waiting;
+      if (next !== undefined) this.#arm(row, Math.max(0, next.at - this.#clock.now()));
+      else if (this.#rows.get(row.ms) === row) this.#rows.delete(row.ms);
     }
-    const [next] = row.waiting;
-    if (next !== undefined) {
-      if (row.timer === undefined) this.#arm(row, Math.max(0, next.at - this.#clock.now()));
-    } else if (row.timer === undefined) this.#rows.delete(row.ms);
   }
 }
 

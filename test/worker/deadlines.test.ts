@@ -33,6 +33,22 @@ it('calls each at its time, and none that was cancelled', async () => {
   expect(called).toEqual(['a 100', 'c 150', 'd 150']);
 });
 
+it('delays none by what is asked for while another is called', async () => {
+  const { clock, deadlines, armed } = made();
+  const called: string[] = [];
+  const from = clock.now();
+  const call = (name: string) => called.push(`${name} ${clock.now() - from}`);
+  deadlines.after(100, () => {
+    call('a');
+    deadlines.after(100, () => call('again'));
+  });
+  await clock.time.until(clock.sleep(10), 1_000);
+  deadlines.after(100, () => call('b'));
+  await clock.time.until(clock.sleep(400), 1_000);
+  expect(called).toEqual(['a 100', 'b 110', 'again 200']);
+  expect(armed()).toBe(3);
+});
+
 it('has one timer for a thousand that are cancelled', async () => {
   const { clock, deadlines, armed } = made();
   for (let n = 0; n < 1_000; n++) deadlines.after(1_000, () => {}).cancel();
