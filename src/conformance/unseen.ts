@@ -20,6 +20,10 @@ export const unseen: Readonly<Record<string, Unseen>> = {
     why: 'a kit does not wait for a day',
     test: 'test/control-plane/sessions.test.ts',
   },
+  '2.30': {
+    why: 'a kit cannot change a handler while a claim is on its way',
+    test: 'test/worker/handler-changed.test.ts',
+  },
   '4.4': {
     why: 'the handlers that a kit asks for call it only where there is a gate',
     test: 'test/core/attempt.table.test.ts',

@@ -276,7 +276,7 @@ export const reportSchemas = {
   release: z.object({
     op: z.literal('release'),
     ...four,
-    /** A word: `drain`, `no-handler`, `undecodable`, `no-slot`, `host-unavailable` … */
+    /** A word: `drain`, `no-handler`, `undecodable`, `no-slot`, `handler-changed`, `host-unavailable` … */
     reason: z.string().min(1).max(bounds.reasonWordChars),
     message: messageText.optional(),
   }),

@@ -3,6 +3,7 @@ import { typeKey } from '../contract/names.ts';
 import { isOver } from '../core/attempt.ts';
 import { four } from '../core/attempt-report.ts';
 import { backoffMs } from '../core/backoff.ts';
+import { careInWords as inWords, lessCareful } from '../core/care.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { RunningRecord } from '../spool/index.ts';
 import type { ClaimedAhead } from './ahead.ts';
@@ -126,6 +127,17 @@ export class Claimed {
         { attemptId: attempt.attemptId },
       );
       this.#giveBack(attempt, 'no-handler', { leaseMs: attempt.leaseMs, sentAt });
+      return undefined;
+    }
+    // Fixed here: a reload after this answer changes nothing for what it brought.
+    if (lessCareful(attempt, handler)) {
+      const [claimedAs, isNow] = [inWords(attempt), inWords(handler)];
+      this.#ctx.ports.log.info(
+        'attempt.handler-changed',
+        `${label({ attempt })} is given back: it was claimed as ${claimedAs}, and its handler, read again since, is ${isNow}. The next claim asks for it as that.`,
+        { attemptId: attempt.attemptId, claimedAs, isNow },
+      );
+      this.#giveBack(attempt, 'handler-changed', { leaseMs: attempt.leaseMs, sentAt });
       return undefined;
     }
     return { attempt, handler };

@@ -109,7 +109,10 @@ export class RunAttempt {
         ...(attempt.traceparent === undefined ? {} : { traceparent: attempt.traceparent }),
         ...(handler.file === undefined ? {} : { file: handler.file }),
         ...(handler.code === undefined ? {} : { code: handler.code }),
-        ...(handler.host === 'shared' ? { sharesHost: true } : {}),
+        // Claimed as non-idempotent, whatever its handler says by now: alone.
+        ...(handler.host === 'shared' && attempt.effectSafety !== 'non-idempotent'
+          ? { sharesHost: true }
+          : {}),
       },
       {
         giving: (host) => this.#disk.markBegun(held, host),

@@ -179,7 +179,7 @@ it('stands still when a claim is answered and the disk takes a minute for what i
   expect(look(world).turning).toBe(true);
   const record = world.spool.recordClaim;
   world.spool.recordClaim = () => new Promise(() => {});
-  world.transport.offer({ type: 'demo/hello' });
+  world.transport.offer({ type: 'demo/hello', effectSafety: 'non-idempotent' });
   await world.until(() => world.worker.contact().claimingSince !== undefined, 20_000);
   await world.advance(readinessDefaults.stallMs + 1_000);
   expect(look(world)).toMatchObject({

@@ -186,7 +186,9 @@ const OWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     leaseMs: 'Bounds of a lease, in milliseconds.',
     limits: 'Bounds of this control plane.',
   },
-  ReleaseReport: { reason: 'A word: `drain`, `no-handler`, `undecodable`, `no-slot` …' },
+  ReleaseReport: {
+    reason: 'A word: `drain`, `no-handler`, `handler-changed`, `undecodable`, `no-slot` …',
+  },
   LostReport: { reason: 'Why there is no word of the handler.' },
 };
 
