@@ -19,6 +19,7 @@ import { type FolderOwner, ownedError, takeFolder } from './folder-owner.ts';
 import type { StoreLoss } from './sqlite/kept-files.ts';
 import type { SyncFile } from './sqlite/log-sync.ts';
 import { openSqliteStore } from './sqlite.ts';
+import { syncFolder } from './sync-folder.ts';
 
 /** A control plane's folder: the database, the secret that signs lease tokens, and the lock. */
 export interface DataFolder {
@@ -131,7 +132,10 @@ function readSecret(folder: string, random: Random): Uint8Array {
   return secret;
 }
 
-/** Written beside and linked: a crash leaves none or a whole one, and who comes second takes the first's. */
+/**
+ * Written beside and linked: a crash leaves none or a whole one, and who comes second takes the first's. The name is on the
+ * disk before anything is signed with it: after a power cut another one would make all that runs stale.
+ */
 function makeSecret(folder: string, file: string, random: Random): string {
   const text = `${Buffer.from(random.bytes(SECRET_BYTES)).toString('hex')}\n`;
   const beside = join(folder, `${SECRET}.${Buffer.from(random.bytes(6)).toString('hex')}`);
@@ -149,6 +153,7 @@ function makeSecret(folder: string, file: string, random: Random): string {
   } finally {
     rmSync(beside, { force: true });
   }
+  syncFolder(folder);
   return readIfThere(file) ?? text;
 }
 

@@ -1,4 +1,4 @@
-import {
+import fs, {
   chmodSync,
   mkdirSync,
   mkdtempSync,
@@ -8,9 +8,10 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SimulatedClock } from '../../sim/clock.ts';
 import { SimulatedRandom } from '../../sim/random.ts';
 import { makeKey } from '../../src/control-plane/keys.ts';
@@ -50,6 +51,33 @@ async function filled(keys: number): Promise<string> {
   await data.close();
   return dir;
 }
+
+it('has the name of its secret on the disk before anything is signed with it', async () => {
+  const calls: string[] = [];
+  const paths = new Map<number, string>();
+  const real = { ...fs };
+  vi.spyOn(fs, 'openSync').mockImplementation((path, ...more) => {
+    const fd = real.openSync(path, ...more);
+    paths.set(fd, basename(String(path)));
+    return fd;
+  });
+  vi.spyOn(fs, 'linkSync').mockImplementation((from, to) => {
+    real.linkSync(from, to);
+    calls.push(`link ${basename(String(to))}`);
+  });
+  vi.spyOn(fs, 'fsyncSync').mockImplementation((fd) => {
+    real.fsyncSync(fd);
+    calls.push(`sync ${paths.get(fd)?.replace(/\.\w+$/, '')}`);
+  });
+  syncBuiltinESMExports();
+  try {
+    await open(join(folder, 'data')).close();
+  } finally {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  }
+  expect(calls.slice(0, 3)).toEqual(['sync secret', 'link secret', 'sync data']);
+});
 
 describe('a folder that was there', () => {
   it('keeps its mode, and what is put into it is for its owner alone', async () => {
