@@ -9,7 +9,12 @@ export class FrameBatch {
   readonly #write: (bytes: Buffer) => void;
   #texts: string[] = [];
   #bytes = 0;
+  #soon = false;
   readonly #flush = () => this.flush();
+  readonly #flushSoon = () => {
+    this.#soon = false;
+    this.flush();
+  };
 
   constructor(write: (bytes: Buffer) => void) {
     this.#write = write;
@@ -32,6 +37,13 @@ export class FrameBatch {
     this.#bytes += bytes;
     if (this.#bytes > BATCH_BYTES) this.flush();
     return bytes;
+  }
+
+  /** Out with it in a microtask, together with what is added until then. */
+  soon(): void {
+    if (this.#soon || this.#texts.length === 0) return;
+    this.#soon = true;
+    queueMicrotask(this.#flushSoon);
   }
 
   /** Out with it now: what follows may hold this thread, or end it. */

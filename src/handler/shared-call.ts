@@ -11,8 +11,8 @@ import { ProgressValve } from './progress-valve.ts';
 import type { CallJob, CallOutcome, FromHost, LogLevel, ToHost } from './protocol.ts';
 
 /**
- * One call of several in a host. Phases: taken → running → over. Its end waits for the others of the same turn; what it
- * says before is out at once, for it may hold the thread right after it.
+ * One call of several in a host. Phases: taken → running → over. What it says is out at once, for it may hold the thread
+ * right after it; its end waits only for those that have settled together with it: the next one may end the process.
  */
 export class SharedCall implements ContextDoor {
   readonly n: number;
@@ -43,6 +43,7 @@ export class SharedCall implements ContextDoor {
       this.over = true;
       ended(this);
       this.#end(outcome);
+      this.#out.soon();
     };
     // Told to stop before it was called: it never is.
     if (this.#stopped !== undefined) {
