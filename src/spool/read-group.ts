@@ -1,4 +1,4 @@
-import { decodeLine, type GroupRecord, type MarkRecord } from './records.ts';
+import { decodeLine, endsLikeRecord, type GroupRecord, type MarkRecord } from './records.ts';
 
 export interface GroupLine {
   /** From 1. */
@@ -40,7 +40,8 @@ export function readGroup(content: Uint8Array, of: GroupRecord['kind']): GroupCo
   for (const { line, offset, bytes } of splitLines(content)) {
     const read = decodeLine(bytes);
     if (!read.ok) {
-      const cut = isZeros(bytes) || (read.cut === true && isBeginning(bytes, of));
+      const torn = read.cut === true && isBeginning(bytes, of) && !isWhole(bytes, content, offset);
+      const cut = isZeros(bytes) || torn;
       if (read.newer) newer++;
       else if (isCutMark(bytes)) cutMarks++;
       else bad.push({ line, why: read.why, content: bytes, cut });
@@ -87,6 +88,17 @@ function isBeginning(bytes: Uint8Array, kind: string): boolean {
   const whole = `{"v":1,"kind":"${kind}"`;
   const beginning = Buffer.from(bytes.subarray(0, whole.length)).toString('latin1');
   return whole.startsWith(beginning.replace(/\0+$/, ''));
+}
+
+/**
+ * It was written to its end, and altered there: no crash did that, and it may be all that is known of an attempt. What a crash
+ * tore has no newline until marks are added behind it, which begin with one.
+ */
+function isWhole(bytes: Uint8Array, content: Uint8Array, offset: number): boolean {
+  const end = offset + bytes.length;
+  if (end === content.length || bytes.at(-1) === 0) return false;
+  const next = content[end + 1];
+  return next === undefined || next === NEWLINE || endsLikeRecord(bytes);
 }
 
 function isZeros(bytes: Uint8Array): boolean {

@@ -222,6 +222,12 @@ const TAIL = /^,"sum":"([0-9a-f]{64})"\}$/;
 /** `,"sum":"` + 64 + `"}` */
 const TAIL_BYTES = 74;
 
+/** Whether a line that does not end in a checksum ends nearly so: one that was torn ends in the midst of it, or before. */
+export function endsLikeRecord(line: Uint8Array): boolean {
+  const tail = Buffer.from(line.subarray(-TAIL_BYTES)).toString('latin1');
+  return tail.startsWith(',"sum":"') || /[0-9a-f]{32}"\}$/.test(tail);
+}
+
 function sha256(data: string | Uint8Array): string {
   return hash('sha256', data, 'hex');
 }

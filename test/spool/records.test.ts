@@ -157,6 +157,18 @@ describe('a group file', () => {
     expect(marks(midst, of)).toMatchObject({ lines: 2, bad: 1 });
   });
 
+  it('holds a bad line where the end of its last record was altered: no crash leaves its newline', () => {
+    const line = reportLine('att_b');
+    for (const back of [2, 3, 10, 66, 68, 74, 75]) {
+      const altered = Buffer.from(line);
+      altered[altered.length - back] = 0x7a;
+      for (const end of ['', '\n', markLine('att_a'), `\n${markLine('att_a')}`])
+        expect(marks(bytes(reportLine('att_a'), altered.toString(), end)), `${back}`).toMatchObject(
+          { lines: 1, bad: 1, cut: 0 },
+        );
+    }
+  });
+
   it('that ends in what is no beginning of a record holds a bad line', () => {
     for (const end of ['garbage', '{"v":1,"kind":"other"', reportLine('att_b').slice(1, 200)])
       expect(marks(bytes(reportLine('att_a'), end)), end).toMatchObject({ lines: 1, bad: 1 });
