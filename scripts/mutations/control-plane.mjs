@@ -126,4 +126,20 @@ export const controlPlane = [
     unseen: 'its worker drops what exceeds its slots; only the wire shows it',
     tests: ['test/control-plane/fencing'],
   },
+  {
+    name: 'a commit is answered before the log is synced',
+    file: 'src/stores/command-queue.ts',
+    find: 'const durable = kept ? this.#group.durable : undefined;',
+    replace: 'const durable = undefined;',
+    unseen: 'its control planes keep all that they committed, synced or not',
+    tests: ['test/stores/durability'],
+  },
+  {
+    name: 'a read tells of a commit before the log is synced',
+    file: 'src/stores/sqlite/durable-reads.ts',
+    find: '      if (pending && sees(pending.touched, given, found)) await pending.durable;\n',
+    replace: '',
+    unseen: 'its control planes keep all that they committed, synced or not',
+    tests: ['test/stores/durability'],
+  },
 ];
