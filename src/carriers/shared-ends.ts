@@ -8,22 +8,61 @@ import type { KernelKills } from './out-of-memory.ts';
 import type { SharedHost } from './shared-host.ts';
 import type { SharedRun } from './shared-run.ts';
 
-/**
- * The end of each, by which task has ended it. Who was only beside it is told so: the exit code, and what was printed
- * last, are not its own.
- */
+/** Who has ended a shared host, as far as it is known. */
+export interface Blame {
+  /** The job that did; absent: one of those in it. */
+  readonly run?: SharedRun;
+  /** What it did: `held its thread for 10 s`, `called process.exit(3)`. */
+  readonly did: string;
+}
+
+export function exitOf(run: SharedRun | undefined, gone: HostGone): Blame | undefined {
+  return run && { run, did: `called process.exit(${gone.exitCode ?? ''})` };
+}
+
+export function blamed({ run, did }: Blame): string {
+  return `${run === undefined ? 'One of the tasks in it' : `Task ${run.job.taskId}`} ${did}.`;
+}
+
+/** The end of each that had begun. Who was only beside the culprit is told so: exit code and last words are not its own. */
 export function endOfShared(
   gone: HostGone,
   stderr: string,
   kernelKills: KernelKills,
-  cause: SharedRun | undefined,
+  begun: readonly SharedRun[],
+  blame: Blame | undefined,
 ): (run: SharedRun) => JobEnd {
   let own: JobEnd | undefined;
   return (run) => {
-    own ??= died(gone, stderr, kernelKills);
-    if (cause === undefined || cause === run || gone.killReason !== undefined) return own;
-    const killReason = `Another task in the same host, ${cause.job.taskId}, has ended it (${exitText(gone)}).`;
-    return died({ ...gone, killReason }, '', kernelKills);
+    if (blame === undefined) {
+      own ??= beside(died(gone, stderr, kernelKills), gone, begun.length);
+      return own;
+    }
+    if (blame.run === run && gone.signal === undefined) return died(gone, stderr, kernelKills);
+    const { exitCode, signal } = gone;
+    return {
+      how: 'died',
+      ...(exitCode !== undefined && { exitCode }),
+      ...(signal !== undefined && { signal }),
+      why: whyOf(run, begun, blame),
+    };
+  };
+}
+
+function whyOf(run: SharedRun, begun: readonly SharedRun[], { run: by, did }: Blame): string {
+  if (by === run) return `It ${did}, and the worker ended its process.`;
+  if (by !== undefined)
+    return `It shared a process with task ${by.job.taskId}, which ${did}: that ended the process. Nothing is wrong with this task.`;
+  return `One of the ${begun.length} tasks in its process (${namesOf(begun)}) ${did}, so the worker ended the process. Which of them did it cannot be told.`;
+}
+
+function beside(end: JobEnd, gone: HostGone, count: number): JobEnd {
+  if (end.how !== 'died' || count < 2 || gone.killReason !== undefined) return end;
+  const others = count === 2 ? 'one other task' : `${count - 1} other tasks`;
+  const how = `${exitText(gone)}${end.outOfMemory ? ', out of memory' : ''}`;
+  return {
+    ...end,
+    why: `Its process, which it shared with ${others}, has ended (${how}). Which of them did it cannot be told.`,
   };
 }
 
@@ -41,23 +80,27 @@ export function tellEnd(
   host: SharedHost,
   gone: HostGone,
   begun: readonly SharedRun[],
-  cause: SharedRun | undefined,
+  blame: Blame | undefined,
 ): void {
   const { pid } = host.process;
-  const one = cause ?? (begun.length === 1 ? begun[0] : undefined);
+  const one = blame?.run ?? (begun.length === 1 ? begun[0] : undefined);
   const count = begun.length === 1 ? 'one task' : `${begun.length} tasks`;
-  const why = gone.killReason ?? `It ended by itself (${exitText(gone)}).`;
-  const who =
-    one === undefined
-      ? 'Which of them did it cannot be told: each runs alone the next time it comes here.'
-      : `By task ${one.job.taskId}: it runs alone the next time it comes here.`;
+  const itself = gone.killReason ?? `It ended by itself (${exitText(gone)}).`;
+  const why = blame === undefined ? itself : blamed(blame);
   log.warn(
     'host.died',
-    `The shared host ${pid} of ${host.file} has gone with ${count} in it (${namesOf(begun)}). ${why} ${who}`,
+    `The shared host ${pid} of ${host.file} has gone with ${count} in it (${namesOf(begun)}). ${why}${next(one)}`,
     {
       ...{ pid, file: host.file, ...gone },
       tasks: begun.map(({ job }) => job.taskId),
       ...(one && { taskId: one.job.taskId, attemptId: one.job.attemptId }),
     },
   );
+}
+
+/** A task that was cancelled does not come again. */
+function next(one: SharedRun | undefined): string {
+  if (one === undefined)
+    return ' Which of them did it cannot be told: each runs alone the next time it comes here.';
+  return one.stopReason === 'cancel' ? '' : ' It runs alone the next time it comes here.';
 }

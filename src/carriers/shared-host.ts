@@ -4,7 +4,7 @@
  */
 import { FrameBatch } from '../handler/frame-batch.ts';
 import type { FromHost, ToHost } from '../handler/protocol.ts';
-import type { HandlerCode, Job, JobEnd } from '../ports/carrier.ts';
+import type { HandlerCode, JobEnd } from '../ports/carrier.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { Host, type HostContext, type NotReady } from './host.ts';
@@ -12,8 +12,8 @@ import type { HostGone, HostListener, HostProcess } from './host-process.ts';
 import { JobLog } from './job-log.ts';
 import type { KernelKills } from './out-of-memory.ts';
 import { OutputLines } from './output-lines.ts';
-import { endOfShared, tellEnd } from './shared-ends.ts';
-import type { SharedRun } from './shared-run.ts';
+import { type Blame, blamed, endOfShared, exitOf, tellEnd } from './shared-ends.ts';
+import { callOf, type SharedRun } from './shared-run.ts';
 import { SharedWatch } from './shared-watch.ts';
 
 export interface SharedHostContext extends Omit<HostContext, 'tainted'> {
@@ -47,13 +47,13 @@ export class SharedHost implements HostListener {
   readonly #waiting = new Set<SharedRun>();
   /** A job has begun in it. */
   #used = false;
-  /** By `process.exit`, or because it did not obey its stop: the task that ends it. */
-  #cause: SharedRun | undefined;
+  /** The task that has called `process.exit`. */
+  #exiting: SharedRun | undefined;
+  /** For whom the worker has ended it. */
+  #blame: Blame | undefined;
   readonly #endedFor = new Set<SharedRun>();
   readonly #watch: SharedWatch;
   #rest: Timer | undefined;
-  /** Why it was ended, where it was for one of its tasks. */
-  #endedBecause: string | undefined;
   #output: Record<'stdout' | 'stderr', OutputLines> | undefined;
 
   constructor(file: string, code: HandlerCode | undefined, context: SharedHostContext) {
@@ -132,11 +132,24 @@ export class SharedHost implements HostListener {
     this.#endedFor.add(run);
     const { taskId } = run.job;
     // Else one of the others may have kept it from hearing that it has to stop.
-    if (this.#watch.answered) this.#cause = run;
-    this.#endedBecause = this.#cause
-      ? `It was ended for task ${taskId}, which did not stop in its time (${run.stopReason}).`
-      : `It was ended for task ${taskId}, which was told to stop (${run.stopReason}) and could not hear it: one of the tasks in it keeps it busy without giving way.`;
+    if (this.#watch.answered || this.#begun.length === 1)
+      this.#blame = { run, did: `did not stop in its time (${run.stopReason})` };
+    else
+      this.endHeld(
+        `held its thread while task ${taskId} had to stop (${run.stopReason}) and could not hear it`,
+      );
     this.process.kill();
+  }
+
+  /** Ends the process because one task lets none of the others go on. Which, is known where only one has begun. */
+  endHeld(did: string): void {
+    const [run, ...others] = this.#begun;
+    this.#blame = { did, ...(run !== undefined && others.length === 0 && { run }) };
+    this.process.kill();
+  }
+
+  get #begun(): SharedRun[] {
+    return [...this.#runs.values()].filter(({ phase }) => phase === 'running');
   }
 
   /** What no call has printed, or none that can be told. */
@@ -178,7 +191,7 @@ export class SharedHost implements HostListener {
         this.#watch.heard();
         break;
       case 'exits':
-        this.#cause = this.#runs.get(frame.n);
+        this.#exiting = this.#runs.get(frame.n);
         break;
       case 'tainted':
         this.#host.taint(frame.why);
@@ -194,17 +207,17 @@ export class SharedHost implements HostListener {
   gone(seen: HostGone): void {
     this.#watch.end();
     this.#rest?.cancel();
-    const killReason = seen.killReason ?? this.#endedBecause;
-    const gone = { ...seen, ...(killReason !== undefined && { killReason }) };
     const runs = [...this.#runs.values()];
+    const begun = this.#begun;
     this.#runs.clear();
-    const begun = runs.filter(({ phase }) => phase === 'running');
+    const blame = this.#blame ?? exitOf(this.#exiting, seen);
+    const gone = { ...seen, ...(this.#blame && { killReason: blamed(this.#blame) }) };
     if (begun.length > 0) {
-      this.#ctx.suspect(this.#cause ? [this.#cause] : begun);
-      tellEnd(this.#log, this, gone, begun, this.#cause);
+      this.#ctx.suspect(blame?.run ? [blame.run] : begun);
+      tellEnd(this.#log, this, gone, begun, blame);
     }
     const stderr = this.process.stderrTail.text.trim();
-    const end = endOfShared(gone, stderr, this.#ctx.kernelKills, this.#cause);
+    const end = endOfShared(gone, stderr, this.#ctx.kernelKills, begun, blame);
     for (const run of runs) {
       if (this.#endedFor.has(run)) run.end({ how: 'killed' });
       else if (run.phase === 'running') run.end(end(run));
@@ -275,24 +288,4 @@ export class SharedHost implements HostListener {
       else this.#rest = this.#restTimer();
     });
   }
-}
-
-/** Without what the host knows: its file and code. */
-function callOf(job: Job) {
-  const { taskId, attemptId, attempt, fence, type, schemaVersion } = job;
-  const { effectKey, effectGate, labels, input, checkpoint, traceparent } = job;
-  return {
-    taskId,
-    attemptId,
-    attempt,
-    fence,
-    type,
-    schemaVersion,
-    effectKey,
-    effectGate,
-    labels,
-    input,
-    ...(checkpoint !== undefined && { checkpoint }),
-    ...(traceparent !== undefined && { traceparent }),
-  };
 }

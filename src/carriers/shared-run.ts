@@ -168,3 +168,23 @@ export class SharedRun implements RunningJob {
     }
   }
 }
+
+/** Without what the host knows: its file and code. */
+export function callOf(job: Job) {
+  const { taskId, attemptId, attempt, fence, type, schemaVersion } = job;
+  const { effectKey, effectGate, labels, input, checkpoint, traceparent } = job;
+  return {
+    taskId,
+    attemptId,
+    attempt,
+    fence,
+    type,
+    schemaVersion,
+    effectKey,
+    effectGate,
+    labels,
+    input,
+    ...(checkpoint !== undefined && { checkpoint }),
+    ...(traceparent !== undefined && { traceparent }),
+  };
+}

@@ -101,9 +101,7 @@ export class SharedWatch {
       );
     }
     if (forMs >= this.#ctx.heldMs)
-      host.process.kill(
-        `One of its tasks kept it busy without giving way for ${seconds} s, and the others in it waited.`,
-      );
+      host.endHeld(`held its thread for ${seconds} s without giving way`);
   }
 
   #untilEnded(forMs: number): string {

@@ -44,7 +44,7 @@ export function reportOfEnd(line: OpeningLine, end: JobEnd, facts: EndFacts): Te
           facts.stop === undefined ? 'host-died' : lostReason(facts.stop),
           facts.begun,
         ),
-        message: cutText(diedInWords(end), bounds.messageChars),
+        message: cutText(end.why ?? diedInWords(end), bounds.messageChars),
         details: {
           ...(end.exitCode === undefined ? {} : { exitCode: end.exitCode }),
           ...(end.signal === undefined ? {} : { signal: end.signal }),

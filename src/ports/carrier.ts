@@ -117,6 +117,8 @@ export type JobEnd =
       readonly exitCode?: number;
       readonly signal?: string;
       readonly outOfMemory?: boolean;
+      /** Why it went, as sentences for people, where more is known than its exit code: another job in it ended it. */
+      readonly why?: string;
       /** The tail of stderr, cut, where it helps to understand. */
       readonly detail?: string;
     }

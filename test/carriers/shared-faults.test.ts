@@ -53,11 +53,15 @@ it('ends all in a host that one task exits, names it, and lets that one alone ru
   const exits = job({ do: 'exit', code: 7 });
   expect(await exits.ended).toEqual({ how: 'died', exitCode: 7 });
   const taskId =
-    exits.told.begun === 1 ? /By task (tsk_\d+):/.exec(logged('host.died') ?? '')?.[1] : '';
+    exits.told.begun === 1
+      ? /Task (tsk_\d+) called process\.exit\(7\)\. It runs alone the next time/.exec(
+          logged('host.died') ?? '',
+        )?.[1]
+      : '';
   expect(await neighbour.ended).toEqual({
     how: 'died',
     exitCode: 7,
-    detail: `Another task in the same host, ${taskId}, has ended it (exit code 7).`,
+    why: `It shared a process with task ${taskId}, which called process.exit(7): that ended the process. Nothing is wrong with this task.`,
   });
   // The next: a fresh host. The one that did it has one for itself, and dies there alone.
   const next = job({ do: 'begins' });
@@ -72,16 +76,18 @@ it('ends all in a host that one task exits, names it, and lets that one alone ru
 it('kills the host for one that ignores its stop, and tells the others why', async () => {
   const [deaf, neighbour] = [job({ do: 'begins' }), job({ do: 'begins' })];
   await begun(deaf, neighbour);
-  deaf.stop('timeout', 200);
+  deaf.stop('timeout', 1_000);
   expect(await deaf.ended).toEqual({ how: 'killed' });
   expect(await neighbour.ended).toMatchObject({
     how: 'died',
     signal: 'SIGKILL',
-    detail: expect.stringMatching(
-      /^It was ended for task tsk_\d+, which did not stop in its time \(timeout\)\.$/,
+    why: expect.stringMatching(
+      /^It shared a process with task tsk_\d+, which did not stop in its time \(timeout\): that ended/,
     ),
   });
-  expect(logged('host.died')).toMatch(/with 2 tasks in it .* By task tsk_\d+: it runs alone/);
+  expect(logged('host.died')).toMatch(
+    /with 2 tasks in it .* Task tsk_\d+ did not stop in its time \(timeout\)\. It runs alone/,
+  );
 });
 
 it('lets those that cannot be told apart run alone until they are cleared', async () => {
@@ -92,7 +98,11 @@ it('lets those that cannot be told apart run alone until they are cleared', asyn
   await begun(killer, neighbour);
   process.kill(killer.pid as number, 'SIGKILL');
   for (const one of [killer, neighbour])
-    expect(await one.ended).toMatchObject({ how: 'died', signal: 'SIGKILL' });
+    expect(await one.ended).toMatchObject({
+      how: 'died',
+      signal: 'SIGKILL',
+      why: 'Its process, which it shared with one other task, has ended (signal SIGKILL). Which of them did it cannot be told.',
+    });
   expect(logged('host.died')).toContain('Which of them did it cannot be told');
   const other = job({ do: 'begins' });
   await begun(other);
@@ -118,7 +128,9 @@ it('tells that a task holds up the others, gives new ones another host, and ends
     expect(await one.ended).toMatchObject({
       how: 'died',
       signal: 'SIGKILL',
-      detail: expect.stringMatching(/^One of its tasks kept it busy without giving way for \d+ s/),
+      why: expect.stringMatching(
+        /^One of the 2 tasks in its process \(.*\) held its thread for \d+ s without giving way, so/,
+      ),
     });
   expect(logged('host.held-up')).toMatch(
     /has not answered .* and all tasks in it wait: tsk_\d+, .* They keep their slots until it answers, or is ended in 2 s/,

@@ -46,6 +46,8 @@ describe('the report of an end', () => {
       message: "The handler's process was ended by SIGKILL, out of memory.",
       details: { signal: 'SIGKILL', outOfMemory: true, stderr: expect.stringMatching(/^x.*cut/) },
     });
+    const why = 'It shared a process with task tsk_1, which called process.exit(3).';
+    expect(told({ how: 'died', exitCode: 3, why })).toMatchObject({ message: why });
     expect(told({ how: 'died' }, { stop: 'drain' })).toMatchObject({ reason: 'drain' });
   });
 
