@@ -227,7 +227,7 @@ export const clientCodes = {
     },
     HANDLER_BAD_DECLARATION: {
       title:
-        'A handler declares what cannot be: `effectSafety`, `effectGate`, `timeoutMs`, a schema',
+        'A handler declares what cannot be: `effectSafety`, `effectGate`, `host`, `timeoutMs`, a schema',
       next: 'Correct the declaration that is named.',
     },
     HANDLER_SHARED_UNSAFE: {

@@ -3,6 +3,7 @@
  * make of `export default`: a module, CommonJS, transpiled CommonJS that import() has wrapped once more.
  */
 import { bounds } from '../contract/limits.ts';
+import { nearest } from '../core/nearest.ts';
 import { HANDLER_BRAND, type HandlerFunction } from './define.ts';
 import { errorText } from './failure.ts';
 import type { Declaration, LoadProblem } from './protocol.ts';
@@ -65,7 +66,7 @@ async function read(exports: Holder): Promise<HandlerRead> {
   const timeoutMs = said('timeoutMs');
   if (timeoutMs !== undefined && !isDuration(timeoutMs)) {
     throw new Error(
-      `timeoutMs is ${String(timeoutMs)}; it must be a whole number of milliseconds from 1`,
+      `timeoutMs is ${shown(timeoutMs)}; it must be a whole number of milliseconds from 1`,
     );
   }
   const [input, output] = [said('input'), said('output')];
@@ -123,8 +124,15 @@ function word<Word extends string>(
   if (said === undefined) return undefined;
   const known = allowed.find((word) => word === said);
   if (known) return known;
-  const shown = typeof said === 'string' ? `"${said.slice(0, 100)}"` : typeof said;
-  throw new Error(`${name} is ${shown}; it must be ${allowed.join(' or ')}`);
+  const near = typeof said === 'string' ? nearest(said, allowed) : undefined;
+  const meant = near === undefined ? '' : `. Did you mean ${near}?`;
+  throw new Error(`${name} is ${shown(said)}; it must be ${allowed.join(' or ')}${meant}`);
+}
+
+function shown(said: unknown): string {
+  if (typeof said === 'string') return JSON.stringify(said.slice(0, 100));
+  if (typeof said === 'function' || isObject(said)) return `of the type ${typeof said}`;
+  return String(said);
 }
 
 function isObject(value: unknown): value is Holder {

@@ -37,8 +37,15 @@ it.each([
   });
 });
 
-it('names a word that is none', async () => {
-  expect(await readHandler({ default: run, host: 'db.example' })).toMatchObject({
-    problem: { message: expect.stringContaining('host is "db.example"; it must be own or shared') },
+it.each([
+  [{ host: 'db.example' }, /host is "db.example"; it must be own or shared$/],
+  [{ host: 'Shared' }, /host is "Shared"; it must be own or shared\. Did you mean shared\?$/],
+  [{ host: true }, /host is true; it must/],
+  [{ host: null }, /host is null; it must/],
+  [{ timeoutMs: '5s' }, /timeoutMs is "5s"; it must/],
+  [{ timeoutMs: {} }, /timeoutMs is of the type object; it must/],
+])('names a word that is none: %o', async (exports, message) => {
+  expect(await readHandler({ default: run, ...exports })).toMatchObject({
+    problem: { message: expect.stringMatching(message) },
   });
 });

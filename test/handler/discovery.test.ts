@@ -215,7 +215,7 @@ describe('modules, loaded in a process of their own', () => {
       'bad-word@1': expect.stringContaining(
         'effectSafety is "idempotant"; it must be pure or idempotent or non-idempotent',
       ),
-      'bad-time@1': expect.stringContaining('timeoutMs is 5s'),
+      'bad-time@1': expect.stringContaining('timeoutMs is "5s"'),
       'two-words@1': expect.stringContaining('effectSafety is declared twice'),
       'bad-schema@1': expect.stringContaining('input is no valid JSON Schema'),
       'enum@1': expect.stringMatching(/enum is not supported.*Types are only removed/),
