@@ -57,12 +57,11 @@ export class Platter {
     for (const operation of this.#open) {
       if (!covered.has(operation)) continue;
       for (const change of operation) if (change.folder === folder) apply(this.#durable, change);
+      // In its place: a sync of another folder that is under way covers the rest of it.
+      const rest = operation.filter((change) => change.folder !== folder);
+      operation.splice(0, operation.length, ...rest);
     }
-    this.#open = this.#open
-      .map((operation) =>
-        covered.has(operation) ? operation.filter((change) => change.folder !== folder) : operation,
-      )
-      .filter((operation) => operation.length > 0);
+    this.#open = this.#open.filter((operation) => operation.length > 0);
   }
 
   /** Bytes of all files, as shown. */

@@ -37,6 +37,19 @@ describe('what the simulated disk forgets', () => {
     expect(await disk.mount().list('/w')).toEqual(['a']);
   });
 
+  it('keeps what a folder sync covers, also where another folder is synced meanwhile', async () => {
+    const { disk, clock } = await make();
+    const mounted = disk.mount();
+    await mounted.makeFolder('/v');
+    disk.fail({ step: 'syncFolder', path: /w$/, ms: 10, times: 1 });
+    await mounted.writeFile('/w/a', '1');
+    const synced = mounted.syncFolder('/w');
+    await mounted.syncFolder('/v');
+    await clock.time.until(synced);
+    disk.powerCut();
+    expect(await disk.mount().list('/w')).toEqual(['a']);
+  });
+
   it('keeps the old content of a replaced file until the folder is synced', async () => {
     const { disk } = await make();
     const first = disk.mount();
