@@ -43,8 +43,13 @@ const ROOMS: Record<string, string[]> = {
   cli: [...INNER, 'index', 'sdk'],
   sim: INNER.filter((room) => room !== 'system'),
 };
-/** Shared by all rooms: numbers with their reasons, the shape of what stores keep, and the specification. */
-const SHARED_FILES = ['src/core/defaults.ts', 'src/core/task.ts', 'docs/contract.md'];
+/** Shared by all rooms: numbers with their reasons, the shape of what stores keep, the word that was meant, and the specification. */
+const SHARED_FILES = [
+  'src/core/defaults.ts',
+  'src/core/task.ts',
+  'src/core/nearest.ts',
+  'docs/contract.md',
+];
 /** Files that put a room together with the outside: what they reach beyond its row. */
 const PUT_TOGETHER: Record<string, { rooms: string[]; doors: string[] }> = {
   'src/control-plane/serve.ts': { rooms: ['stores'], doors: ['node:http', 'node:net'] },
