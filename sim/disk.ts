@@ -170,17 +170,24 @@ class MountedDisk implements Disk {
       if (this.#platter.get(file)) throw systemError('EEXIST', 'open', file);
       return this.#make(file);
     });
+    let size = 0;
     return {
       add: async (data) => {
         const before = content.bytes.length;
+        const bytes = Buffer.from(data);
         try {
-          await this.#step('append', file, () => this.#add(content, Buffer.from(data), file));
+          await this.#step('append', file, () => this.#add(content, bytes, file));
+          size += bytes.length;
         } catch (error) {
           content.bytes = content.bytes.slice(0, before);
           throw error;
         }
       },
-      sync: () => this.#syncContent(content, file),
+      sync: async () => {
+        const least = size;
+        await this.#syncContent(content, file);
+        if (content.bytes.length < least) throw systemError('EIO', 'sync', file);
+      },
       close: async () => {},
     };
   }

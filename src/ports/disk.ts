@@ -69,7 +69,8 @@ export interface OpenFile {
   /**
    * Makes durable what was added before the call; the name is not meant. Where it rejects nothing is known of what was added
    * since the last one that did not, and never will be: a later one may resolve and have kept nothing of it. Rejects with
-   * ENOENT where the file was removed meanwhile: what is added to it would be gone with it.
+   * ENOENT where the file was removed or moved meanwhile, or another lies in its place, and with EIO where somebody has cut
+   * it: what is added to it would be gone with it.
    */
   sync(): Promise<void>;
   /** Waits for what is under way; what is begun after it rejects. Never rejects itself. Twice is once. */

@@ -8,12 +8,13 @@ import type { OpenFile } from '../ports/disk.ts';
 export async function makeOpen(path: string, flags: number): Promise<OpenFile> {
   const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants;
   const fd = await opened(path, O_APPEND | O_CREAT | O_EXCL | O_WRONLY | flags, 0o600);
+  const { ino } = fs.fstatSync(fd);
   let size = 0;
   let closed: Promise<void> | undefined;
   /** What still uses the descriptor: once it is closed, its number may be another file's. */
   const underWay = new Set<Promise<unknown>>();
   const using = (work: () => Promise<void>): Promise<void> => {
-    if (closed) return Promise.reject(closedError(path));
+    if (closed) return Promise.reject(failure('EBADF', `${path} was closed`, path));
     const all = work();
     const settled: Promise<unknown> = all.catch(() => {}).then(() => underWay.delete(settled));
     underWay.add(settled);
@@ -27,7 +28,7 @@ export async function makeOpen(path: string, flags: number): Promise<OpenFile> {
           // A disk that becomes full in the middle takes a part; the next call says why.
           for (let done = 0; done < bytes.length; ) {
             // Whoever has the file now may have added to it already: the rest would stand apart.
-            if (closed && done > 0) throw closedError(path);
+            if (closed && done > 0) throw failure('EBADF', `${path} was closed`, path);
             done += await written(fd, bytes, done, bytes.length - done);
           }
         } catch (error) {
@@ -40,10 +41,12 @@ export async function makeOpen(path: string, flags: number): Promise<OpenFile> {
     },
     sync() {
       return using(async () => {
+        const least = size;
         await synced(fd);
         // Of the system's memory: it waits for no disk.
-        if (fs.fstatSync(fd).nlink === 0)
-          throw Object.assign(new Error(`ENOENT: ${path} was removed`), { code: 'ENOENT', path });
+        const there = fs.statSync(path, { throwIfNoEntry: false });
+        if (there?.ino !== ino) throw failure('ENOENT', `${path} was removed or moved`, path);
+        if (there.size < least) throw failure('EIO', `${path} was cut by somebody`, path);
       });
     },
     close() {
@@ -55,8 +58,8 @@ export async function makeOpen(path: string, flags: number): Promise<OpenFile> {
   };
 }
 
-function closedError(path: string): Error {
-  return Object.assign(new Error(`EBADF: ${path} was closed`), { code: 'EBADF', path });
+function failure(code: string, what: string, path: string): Error {
+  return Object.assign(new Error(`${code}: ${what}`), { code, path });
 }
 
 function opened(path: string, flags: number, mode: number): Promise<number> {

@@ -161,6 +161,17 @@ describe('a sync that fails', () => {
     expect(reportIds(next)).toEqual(['att_b', 'att_a']);
   });
 
+  it('also counts where somebody has emptied the file: the next report goes to a new one', async () => {
+    const { machine, spool } = await start();
+    await spool.writeReport(complete('att_a'), META);
+    const [file = ''] = files(machine);
+    const content = machine.disk.platter.get(`${FOLDER}/${file}`)!;
+    content.bytes = content.durable = Buffer.alloc(0);
+    await expect(spool.writeReport(complete('att_b'), META)).rejects.toThrow('EIO');
+    const report = await spool.writeReport(complete('att_b'), META);
+    expect(await spool.body(report)).toEqual(complete('att_b'));
+  });
+
   it('of a claim refuses it, and writes down again what the others have begun', async () => {
     const { machine, process, spool } = await start();
     await spool.recordClaim([held('att_a'), held('att_b')]);

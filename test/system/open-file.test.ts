@@ -1,5 +1,15 @@
 import fs from 'node:fs';
-import { mkdtemp, readFile, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
+import {
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -74,13 +84,23 @@ it.skipIf(process.platform === 'win32')(
   },
 );
 
-it('that was moved is synced where it is now', async () => {
+it('that was moved away is not synced: nobody would find it', async () => {
   const file = await systemDisk().makeOpen(join(folder, 'a'));
   await rename(join(folder, 'a'), join(folder, 'b'));
   await file.add('one');
-  await file.sync();
+  await expect(file.sync()).rejects.toMatchObject({ code: 'ENOENT' });
   await file.close();
-  expect(await readFile(join(folder, 'b'), 'utf8')).toBe('one');
+});
+
+it('that somebody has cut is not synced: what was added before is gone', async () => {
+  const path = join(folder, 'a');
+  const file = await systemDisk().makeOpen(path);
+  await file.add('one');
+  await file.sync();
+  await truncate(path, 1);
+  await file.add('2');
+  await expect(file.sync()).rejects.toMatchObject({ code: 'EIO' });
+  await file.close();
 });
 
 it('that somebody else has put in its place is not synced for it', async () => {
