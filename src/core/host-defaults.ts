@@ -80,6 +80,12 @@ export const hostDefaults = {
   outOfMemoryWindowMs: 2 * SECOND,
   /** … and which jobs read again where it was not read for this: not each of thousands a second. */
   outOfMemoryReadMs: SECOND,
+  /**
+   * A host that ends by itself (`process.exit`) with words left waits for the agent to read them, in pauses of this: 2 s in
+   * all, far more than an agent on a busy machine needs for a pipe.
+   */
+  lastWordsPauseMs: 5,
+  lastWordsPauses: 400,
   /** A host whose channel has closed mostly has ended; if it goes on for this long, it is killed. */
   closedChannelMs: SECOND,
   /** After a kill, how often it is looked whether the processes are gone: from the first to the last. */

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { ChannelQueue } from './channel-queue.ts';
 import { CHANNEL_FD, encodeFrame, FrameReader, type FromHost, type ToHost } from './protocol.ts';
 
 /** The host's end of its channel to the agent. */
@@ -10,6 +11,8 @@ export interface Channel {
   sendThen(frame: FromHost, then: () => void): void;
   /** A frame that is encoded already. */
   write(frame: Buffer): void;
+  /** The process ends now: writes what is left, and waits for the agent a while where the pipe is full. */
+  last(): void;
   onFrame(listener: (frame: ToHost) => void): void;
 }
 
@@ -27,37 +30,29 @@ export function openChannel(): Channel {
     socket.on('error', () => {});
     socket.on('close', endGroup);
   }
-  const write = (frame: Buffer) => {
-    const rest = outgoing.writableLength === 0 ? unwritten(frame) : frame;
-    if (rest.length > 0) outgoing.write(rest);
-  };
-  return {
-    send: (frame) => write(encodeFrame(frame)),
-    sendThen: (frame, then) => {
-      const bytes = encodeFrame(frame);
-      const rest = outgoing.writableLength === 0 ? unwritten(bytes) : bytes;
-      if (rest.length === 0) then();
-      else outgoing.write(rest, (error) => error || then());
+  // On Windows only the stream can write to such a pipe.
+  const whole = process.platform === 'win32';
+  const queue = new ChannelQueue({
+    now: (bytes) => (whole ? 0 : writeSync(CHANNEL_FD.toAgent, bytes)),
+    later: (bytes, then) => void outgoing.write(bytes, (error) => error || then()),
+    get waiting() {
+      return outgoing.writableLength > 0;
     },
-    write,
+    laterBytes: whole ? Number.POSITIVE_INFINITY : 1,
+  });
+  return {
+    send: (frame) => queue.write(encodeFrame(frame)),
+    sendThen: (frame, then) => queue.write(encodeFrame(frame), then),
+    write: (frame) => queue.write(frame),
+    last: () => whole || queue.last(pause),
     onFrame: (heard) => {
       listener = heard;
     },
   };
 }
 
-/**
- * Writes what the pipe takes now, past the stream and its ticks: that is a third of what a short call costs a host. What is
- * left goes through the stream, which waits, and which tells what is wrong with the pipe.
- */
-function unwritten(bytes: Buffer): Buffer {
-  // Not on Windows, where only the stream can write to such a pipe.
-  if (process.platform === 'win32') return bytes;
-  try {
-    return bytes.subarray(writeSync(CHANNEL_FD.toAgent, bytes));
-  } catch {
-    return bytes;
-  }
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 /** A host leads its own process group; where it does not (Windows, started by hand) it ends alone. */

@@ -77,6 +77,7 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
     }
     return exit(code);
   };
+  process.prependListener('exit', () => channel.last());
   process.on('unhandledRejection', stray);
 }
 

@@ -88,14 +88,18 @@ export function serveSharedCalls(channel: Channel, monotonicMs: () => number): v
 
   const exit = process.exit.bind(process);
   process.exit = (code) => {
-    const by = owner.getStore();
     // What a call has left running must not end those of others with it.
-    if (by?.over) throw new Error('process.exit() was called for a task that is over');
-    // What has ended before is not to be run again.
-    out.flush();
-    if (by !== undefined) channel.send({ t: 'exits', n: by.n });
+    if (owner.getStore()?.over)
+      throw new Error('process.exit() was called for a task that is over');
     return exit(code);
   };
+  process.prependListener('exit', () => {
+    const by = owner.getStore();
+    // What has ended before is not to be run again.
+    out.flush();
+    if (by !== undefined && !by.over) channel.send({ t: 'exits', n: by.n });
+    channel.last();
+  });
 
   for (const name of ['stdout', 'stderr'] as const) {
     const stream = process[name];
