@@ -83,8 +83,8 @@ export class Host {
   }
 
   /** Something broke in it outside of the call that it belongs to. */
-  taint(why: string): void {
-    const text = `In a host of ${this.file} something was thrown that nobody caught: ${why}. The host is replaced as soon as its call is over.`;
+  taint(why: string, next = 'The host is replaced as soon as its call is over.'): void {
+    const text = `In a host of ${this.file} something was thrown that nobody caught: ${why}. ${next}`;
     this.#log.warn('host.tainted', text, { pid: this.process.pid, file: this.file });
     this.retire('something was thrown in it that nobody caught');
   }

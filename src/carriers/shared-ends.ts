@@ -66,6 +66,12 @@ function beside(end: JobEnd, gone: HostGone, count: number): JobEnd {
   };
 }
 
+/** What becomes of a host in which something broke. */
+export function replacedAfter(begun: readonly SharedRun[]): string {
+  if (begun.length === 0) return 'New tasks get another host.';
+  return `New tasks get another host; this one goes when those that run in it are over: ${namesOf(begun)}.`;
+}
+
 /** Of many, the first. */
 export function namesOf(runs: readonly SharedRun[]): string {
   const named = runs.slice(0, NAMED_MAX).map(({ job }) => job.taskId);

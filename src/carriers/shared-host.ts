@@ -12,7 +12,7 @@ import type { HostGone, HostListener, HostProcess } from './host-process.ts';
 import { JobLog } from './job-log.ts';
 import type { KernelKills } from './out-of-memory.ts';
 import { OutputLines } from './output-lines.ts';
-import { type Blame, blamed, endOfShared, exitOf, tellEnd } from './shared-ends.ts';
+import { type Blame, blamed, endOfShared, exitOf, replacedAfter, tellEnd } from './shared-ends.ts';
 import { callOf, type SharedRun } from './shared-run.ts';
 import { SharedWatch } from './shared-watch.ts';
 
@@ -194,7 +194,7 @@ export class SharedHost implements HostListener {
         this.#exiting = this.#runs.get(frame.n);
         break;
       case 'tainted':
-        this.#host.taint(frame.why);
+        this.#host.taint(frame.why, replacedAfter(this.#begun));
         this.#freed();
         break;
       case 'progress':

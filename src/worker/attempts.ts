@@ -28,7 +28,7 @@ import type { Here } from '../core/type-pauses.ts';
 import type { Answer } from '../ports/transport.ts';
 import type { RecoveredRunning, SpooledReport } from '../spool/index.ts';
 import type { ServedHandler, WorkerContext } from './context.ts';
-import { type Held, label, type Named, stuckHandler } from './held.ts';
+import { type Held, label, type Named, overInWords, stuckHandler } from './held.ts';
 import { Seen } from './seen.ts';
 import { SlotBook } from './slot-book.ts';
 
@@ -329,7 +329,7 @@ export class Attempts {
 
   #over(held: Held): void {
     this.#held.delete(held.attempt.attemptId);
-    this.#ctx.ports.log.info('attempt.over', `${label(held)} is ${held.state.phase}.`, {
+    this.#ctx.ports.log.info('attempt.over', `${label(held)} is ${overInWords(held.state)}`, {
       taskId: held.attempt.taskId,
       attemptId: held.attempt.attemptId,
       op: held.state.report?.op,

@@ -84,6 +84,13 @@ export function codeOf({ work }: Held): { readonly codeHash?: string } {
   return hash === undefined ? {} : { codeHash: hash };
 }
 
+/** `acknowledged.`, `lost (host-died). It held its thread …` */
+export function overInWords({ phase, report }: AttemptState): string {
+  if (phase !== 'lost' || report?.op !== 'lost') return `${phase}.`;
+  const { reason, message } = report;
+  return message === undefined ? `lost (${reason}).` : `lost (${reason}). ${message}`;
+}
+
 /** For presence and status. */
 export function stuckHandler({ attempt, job, leftPids }: Held): StuckHandler {
   const pids = leftPids ?? (job?.pid === undefined ? [] : [job.pid]);

@@ -155,6 +155,7 @@ it('makes what is thrown beside a promise the failure of that task alone, and re
   const before = neighbour.pid;
   const next = job({ do: 'pid' });
   expect(await next.ended).not.toEqual({ how: 'returned', result: before });
+  expect(logged('host.tainted')).toMatch(/this one goes when those .* are over: .*tsk_\d+\.$/);
   expect(await neighbour.ended).toEqual({ how: 'returned', result: before });
 });
 
