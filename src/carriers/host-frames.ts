@@ -16,13 +16,13 @@ export function checkedFrame(frame: unknown): FromHost | undefined {
 }
 
 const CHECKS: Record<FromHost['t'], Check> = {
-  loaded: ({ file, declaration, code }) =>
-    isText(file) && isDeclaration(declaration) && maybe(code, isCode),
-  'not-loaded': ({ file, problem, unplaced }) =>
+  loaded: ({ file, declaration, code, warnings }) =>
     isText(file) &&
-    isObject(problem) &&
-    [problem.code, problem.message, problem.hint].every(isText) &&
-    maybe(unplaced, (value) => typeof value === 'boolean'),
+    isDeclaration(declaration) &&
+    maybe(code, isCode) &&
+    maybe(warnings, (list) => Array.isArray(list) && list.every(isProblem)),
+  'not-loaded': ({ file, problem, unplaced }) =>
+    isText(file) && isProblem(problem) && maybe(unplaced, (value) => typeof value === 'boolean'),
   begun: isOfCall,
   progress: (frame) => isOfCall(frame) && isUpdate(frame.update),
   log: (frame) => isOfCall(frame) && LEVELS.has(frame.level) && isText(frame.text),
@@ -51,6 +51,10 @@ function isDeclaration(value: unknown): boolean {
     maybe(value.host, (host) => host === 'shared') &&
     maybe(value.timeoutMs, isCount)
   );
+}
+
+function isProblem(value: unknown): boolean {
+  return isObject(value) && [value.code, value.message, value.hint].every(isText);
 }
 
 function isCode(value: unknown): boolean {

@@ -114,8 +114,8 @@ async function loadAlone(file: string, options: Probing): Promise<Probed> {
 
 function probed(answer: Answer, place?: string): Probed {
   if (answer.t === 'loaded') {
-    const { code, declaration } = answer;
-    return { ok: true, declaration, ...(code && { code }) };
+    const { code, declaration, warnings } = answer;
+    return { ok: true, declaration, ...(code && { code }), ...(warnings && { warnings }) };
   }
   const { code, message, hint } = answer.problem;
   return {

@@ -242,6 +242,10 @@ export const clientCodes = {
       title: 'Two handlers are for one type and version',
       next: 'Keep one of them.',
     },
+    HANDLER_WORD_UNKNOWN: {
+      title: 'A handler declares something that means nothing there (it is served all the same)',
+      next: 'Write the word that was meant, or take it out.',
+    },
     HANDLER_CASE_CLASH: {
       title: 'Two types differ in upper and lower case only',
       next: 'Rename one of them.',

@@ -1,7 +1,11 @@
-/** The word that was most likely meant, if one is near enough to be worth saying. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
+/** The word that was most likely meant, if one is near enough to be worth saying. @param most letters that may differ. */
+export function nearest(
+  word: string,
+  known: readonly string[],
+  most = Number.POSITIVE_INFINITY,
+): string | undefined {
   const lower = word.toLowerCase();
-  const allowed = Math.max(1, Math.floor(word.length / 3));
+  const allowed = Math.min(most, Math.max(1, Math.floor(word.length / 3)));
   let best: { name: string; away: number } | undefined;
   for (const name of known) {
     const away = distance(lower, name.toLowerCase());

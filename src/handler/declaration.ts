@@ -8,6 +8,7 @@ import { HANDLER_BRAND, type HandlerFunction } from './define.ts';
 import { errorText } from './failure.ts';
 import type { Declaration, LoadProblem } from './protocol.ts';
 import { type Check, describeSchema, makeCheck } from './schema.ts';
+import { unheard } from './unheard.ts';
 
 /** A handler that can be called. */
 export interface Handler {
@@ -18,7 +19,12 @@ export interface Handler {
 }
 
 export type HandlerRead =
-  | { readonly ok: true; readonly handler: Handler }
+  | {
+      readonly ok: true;
+      readonly handler: Handler;
+      /** What it says that is not heard. */
+      readonly warnings?: readonly LoadProblem[];
+    }
   | { readonly ok: false; readonly problem: LoadProblem };
 
 /** `exports`: the namespace that `import()` gave, or `{ default: … }`. Never throws. */
@@ -86,7 +92,8 @@ async function read(exports: Holder): Promise<HandlerRead> {
     checkInput: input === undefined ? undefined : await makeCheck(input, 'input'),
     checkOutput: output === undefined ? undefined : await makeCheck(output, 'result'),
   };
-  return { ok: true, handler };
+  const warnings = unheard(holders);
+  return { ok: true, handler, ...(warnings.length > 0 && { warnings }) };
 }
 
 /** Stopping one task may end the host, and with it the others in it: nobody could tell how far their effects came. */

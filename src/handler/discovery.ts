@@ -37,7 +37,13 @@ export interface Discovery {
 
 /** What loading a file told. */
 export type Probed =
-  | { readonly ok: true; readonly declaration: Declaration; readonly code?: LoadedCode }
+  | {
+      readonly ok: true;
+      readonly declaration: Declaration;
+      readonly code?: LoadedCode;
+      /** What it says that is not heard. */
+      readonly warnings?: readonly LoadProblem[];
+    }
   | { readonly ok: false; readonly problem: LoadProblem };
 
 /** Loads files elsewhere; answers for every one of them, and never rejects. */
@@ -73,6 +79,9 @@ export async function discoverHandlers(options: DiscoveryOptions): Promise<Disco
     if (result?.ok) {
       const { code, declaration } = result;
       handlers.push({ type, schemaVersion, file, ...declaration, ...(code && { code }) });
+      const about = { file: path, type: typeKey(type, schemaVersion) };
+      for (const warning of result.warnings ?? [])
+        problems.push({ severity: 'warning', ...about, ...warning });
     } else {
       const problem = result?.problem ?? NOT_PROBED;
       problems.push({

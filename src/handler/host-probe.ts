@@ -36,7 +36,12 @@ async function probe(
   if (loaded.ok) {
     const { declaration } = loaded.handler;
     const code = keep();
-    channel.send({ t: 'loaded', file, declaration, ...(code && { code }) });
+    const { warnings } = loaded;
+    channel.send({
+      ...{ t: 'loaded', file, declaration },
+      ...(code && { code }),
+      ...(warnings && { warnings }),
+    });
     return;
   }
   const unplaced = loaded.unplaced !== undefined;

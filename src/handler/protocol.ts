@@ -82,6 +82,8 @@ export type FromHost =
       readonly declaration: Declaration;
       /** From a probe that was told to keep code; absent where that cannot be told (Node before 22.15). */
       readonly code?: LoadedCode;
+      /** From a probe: what the module says that is not heard. */
+      readonly warnings?: readonly LoadProblem[];
     }
   | {
       readonly t: 'not-loaded';

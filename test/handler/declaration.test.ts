@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readHandler } from '../../src/handler/declaration.ts';
+import { defineHandler } from '../../src/handler/define.ts';
 
 const run = () => 1;
 
@@ -47,5 +48,54 @@ it.each([
 ])('names a word that is none: %o', async (exports, message) => {
   expect(await readHandler({ default: run, ...exports })).toMatchObject({
     problem: { message: expect.stringMatching(message) },
+  });
+});
+
+describe('what a module says that is not heard', () => {
+  const told = async (exports: object) => {
+    const read = await readHandler(exports);
+    if (!read.ok) throw new Error(read.problem.message);
+    return (read.warnings ?? []).map(({ message }) => message);
+  };
+  const nothing = (name: string, meant: string) =>
+    `It declares "${name}", which means nothing here. Did you mean ${meant}?`;
+
+  it.each([
+    ['Host', 'shared', 'host'],
+    ['hosts', 'Shared', 'host'],
+    ['timeoutms', 5, 'timeoutMs'],
+    ['effectSaftey', 'pure', 'effectSafety'],
+    ['Input', { type: 'object' }, 'input'],
+  ])('tells an export %s that is nearly a word', async (name, value, meant) => {
+    expect(await told({ default: run, [name]: value })).toEqual([nothing(name, meant)]);
+    expect(await told({ default: { run, [name]: value } })).toEqual([nothing(name, meant)]);
+  });
+
+  it('leaves exports alone that mean something else', async () => {
+    const input = { type: 'object' };
+    const others = { Input: input, post: () => 1, hosts: ['a'], timeouts: {}, note: 'pure' };
+    expect(await told({ default: run, input, ...others })).toEqual([]);
+  });
+
+  it('tells every unknown member of a definition', async () => {
+    const definition = defineHandler({ run, hosts: ['a'], colour: 'red' } as { run: typeof run });
+    expect(await told({ default: definition })).toEqual([
+      nothing('hosts', 'host'),
+      'It declares "colour", which means nothing here.',
+    ]);
+  });
+
+  it('says where a word of the policy belongs', async () => {
+    const read = await readHandler({ default: run, maxAttempts: 3 });
+    expect(read).toMatchObject({
+      ok: true,
+      warnings: [
+        {
+          code: 'HANDLER_WORD_UNKNOWN',
+          message: expect.stringContaining("part of a task's policy"),
+          hint: expect.stringContaining('tasks submit --policy maxAttempts='),
+        },
+      ],
+    });
   });
 });

@@ -136,6 +136,26 @@ describe('names', () => {
   });
 });
 
+it('serves one that says what is not heard, with a warning', async () => {
+  write({ 'a@1.mjs': GOOD });
+  const warning = {
+    code: 'HANDLER_WORD_UNKNOWN',
+    message: 'It declares "Host"',
+    hint: 'Write host',
+  };
+  const found = await discoverHandlers({
+    folder,
+    probe: async (files) =>
+      new Map(
+        [...(await blind(files))].map(([file, one]) => [file, { ...one, warnings: [warning] }]),
+      ),
+  });
+  expect(keys(found)).toEqual(['a@1']);
+  expect(found.problems).toEqual([
+    { severity: 'warning', file: 'a@1.mjs', type: 'a@1', ...warning },
+  ]);
+});
+
 describe('modules, loaded in a process of their own', () => {
   it('F35 serves every good shape', async () => {
     write({
