@@ -128,8 +128,10 @@ export class SharedHost implements HostListener {
 
   /** Ends the process, and so all in it, for one that has not obeyed its stop in time. */
   endFor(run: SharedRun): void {
-    if (this.#runs.get(run.n) !== run || this.process.over) return;
+    if (this.#runs.get(run.n) !== run) return;
+    // Also where it is being ended for another: this one has not obeyed either.
     this.#endedFor.add(run);
+    if (this.process.over) return;
     const { taskId } = run.job;
     // Else one of the others may have kept it from hearing that it has to stop.
     if (this.#watch.answered || this.#begun.length === 1)
@@ -213,7 +215,8 @@ export class SharedHost implements HostListener {
     const blame = this.#blame ?? exitOf(this.#exiting, seen);
     const gone = { ...seen, ...(this.#blame && { killReason: blamed(this.#blame) }) };
     if (begun.length > 0) {
-      this.#ctx.suspect(blame?.run ? [blame.run] : begun);
+      const deaf = begun.filter((run) => this.#endedFor.has(run));
+      this.#ctx.suspect(blame?.run ? [...new Set([blame.run, ...deaf])] : begun);
       tellEnd(this.#log, this, gone, begun, blame);
     }
     const stderr = this.process.stderrTail.text.trim();

@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { Suspects } from '../../src/carriers/suspects.ts';
 import type { Job } from '../../src/ports/carrier.ts';
 import { type Collected, startJob } from './collected.ts';
 import { fixtureFile, marked } from './process-harness.ts';
@@ -88,6 +89,19 @@ it('kills the host for one that ignores its stop, and tells the others why', asy
   expect(logged('host.died')).toMatch(
     /with 2 tasks in it .* Task tsk_\d+ did not stop in its time \(timeout\)\. It runs alone/,
   );
+});
+
+it('takes each of several that ignore their stops as told to stop, and as one that may do it again', async () => {
+  const suspects = new Suspects();
+  shared = sharedCarrier({ suspects });
+  const deaf = ['tsk_deaf1', 'tsk_deaf2'].map((taskId) => job({ do: 'begins' }, { taskId }));
+  const neighbour = job({ do: 'begins' }, { taskId: 'tsk_beside' });
+  await begun(...deaf, neighbour);
+  for (const one of deaf) one.stop('timeout', 1_000);
+  for (const one of deaf) expect(await one.ended).toEqual({ how: 'killed' });
+  expect(await neighbour.ended).toMatchObject({ how: 'died', signal: 'SIGKILL' });
+  const held = ['tsk_deaf1', 'tsk_deaf2', 'tsk_beside'].map((taskId) => suspects.has(taskId));
+  expect(held).toEqual([true, true, false]);
 });
 
 it('lets those that cannot be told apart run alone until they are cleared', async () => {
