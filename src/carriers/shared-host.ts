@@ -134,7 +134,7 @@ export class SharedHost implements HostListener {
     if (this.process.over) return;
     const { taskId } = run.job;
     // Else one of the others may have kept it from hearing that it has to stop.
-    if (this.#watch.answered || this.#begun.length === 1)
+    if (run.phase === 'running' && (this.#watch.answered || this.#begun.length === 1))
       this.#blame = { run, did: `did not stop in its time (${run.stopReason})` };
     else
       this.endHeld(
@@ -222,8 +222,7 @@ export class SharedHost implements HostListener {
     const stderr = this.process.stderrTail.text.trim();
     const end = endOfShared(gone, stderr, this.#ctx.kernelKills, begun, blame);
     for (const run of runs) {
-      if (this.#endedFor.has(run)) run.end({ how: 'killed' });
-      else if (run.phase === 'running') run.end(end(run));
+      if (run.phase === 'running') run.end(this.#endedFor.has(run) ? { how: 'killed' } : end(run));
       else if (run.stopReason !== undefined) run.end({ how: 'stopped' });
       else this.#ctx.again(run, this.#host, gone);
     }

@@ -154,6 +154,20 @@ it('tells that a task holds up the others, gives new ones another host, and ends
   expect(late.told.begun).toBe(1);
 });
 
+it('stops a task that it has not taken from one that holds it, of which nothing has begun', async () => {
+  const spins = job({ do: 'spin' });
+  await spins.until((told) => told.progress.length > 0);
+  const late = job({ do: 'pid' });
+  await expect.poll(() => late.host).toBe(spins.host);
+  late.stop('cancel', 0);
+  expect(await late.ended).toEqual({ how: 'stopped' });
+  expect(late.told.begun).toBe(0);
+  expect(await spins.ended).toMatchObject({
+    how: 'died',
+    why: expect.stringMatching(/^It held its thread while task tsk_\d+ had to stop/),
+  });
+});
+
 it('makes what is thrown beside a promise the failure of that task alone, and replaces the host', async () => {
   const neighbour = job({ do: 'sleeps', ms: 300 });
   await begun(neighbour);
