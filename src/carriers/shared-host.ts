@@ -90,6 +90,11 @@ export class SharedHost implements HostListener {
     return this.#host.retired;
   }
 
+  /** One of its handlers does not let it answer. */
+  get heldUp(): boolean {
+    return this.#watch.heldUp;
+  }
+
   /** Takes further jobs. */
   get open(): boolean {
     return this.#host.retired === undefined && !this.#host.process.over;

@@ -50,6 +50,10 @@ export class SharedRun implements RunningJob {
     return this.#host?.process.pid;
   }
 
+  get heldUp(): boolean {
+    return this.phase !== 'ended' && this.#host?.heldUp === true;
+  }
+
   get host(): string | undefined {
     return this.#host?.process.id;
   }

@@ -44,6 +44,11 @@ export class SharedWatch {
     return this.#silent === undefined;
   }
 
+  /** It was told that a handler holds it up, and has not answered since. */
+  get heldUp(): boolean {
+    return this.#told;
+  }
+
   /** There are jobs. */
   begin(): void {
     this.#timer ??= this.#ctx.clock.timer(this.#ctx.pingMs, () => void this.#look());

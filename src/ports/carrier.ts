@@ -95,6 +95,8 @@ export interface RunningJob {
   readonly ended: Promise<JobEnd>;
   /** Process id of the host, for people; `undefined` for inline or before the host is up. */
   readonly pid?: number;
+  /** It waits in a host that one of the jobs there holds up; see `host.held-up` in the log. */
+  readonly heldUp?: boolean;
   /** The host, by what is found in the environment of its processes (see `OldHosts`); `undefined` like `pid`. */
   readonly host?: string;
 }

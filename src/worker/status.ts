@@ -58,6 +58,8 @@ export interface WorkerStatus {
     /** Since its handler got its input; absent where it has not. */
     readonly runningMs?: number;
     readonly pid?: number;
+    /** One of the tasks in its shared process holds the thread: it waits, and keeps its slot. */
+    readonly heldUp?: true;
     /** Killed or told to stop, and it does not go. */
     readonly stuck: boolean;
   }[];
@@ -110,6 +112,7 @@ export function workerStatus(ctx: WorkerContext, run: RunAttempt): WorkerStatus 
         ? {}
         : { runningMs: ago(one.begunAt) }),
       ...(one.job?.pid === undefined ? {} : { pid: one.job.pid }),
+      ...(one.job?.heldUp === true ? { heldUp: true as const } : {}),
       stuck: one.state.stuck,
     })),
   };

@@ -52,6 +52,9 @@ export function startJob(carrier: Carrier, overrides: Partial<Job>): Collected {
     refuseGate: (why) => running.refuseGate(why),
     stop: (reason, graceMs) => running.stop(reason, graceMs),
     ended,
+    get heldUp() {
+      return running.heldUp === true;
+    },
     get host() {
       return running.host;
     },

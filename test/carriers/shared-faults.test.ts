@@ -138,6 +138,7 @@ it('tells that a task holds up the others, gives new ones another host, and ends
   const spins = job({ do: 'spin' });
   await spins.until((told) => told.progress.length > 0);
   const late = job({ do: 'pid' });
+  await expect.poll(() => waits.heldUp, { timeout: 20_000, interval: 20 }).toBe(true);
   for (const one of [waits, spins])
     expect(await one.ended).toMatchObject({
       how: 'died',

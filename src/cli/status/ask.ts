@@ -71,6 +71,7 @@ const statusAnswer = z.looseObject({
         phase: z.string(),
         leaseLeftMs: z.number(),
         runningMs: z.number().optional(),
+        heldUp: z.boolean().optional(),
         stuck: z.boolean(),
       }),
     )

@@ -99,12 +99,13 @@ function attemptWords(
   attempt: NonNullable<StatusAnswer['attempts']>[number],
   style: Style,
 ): string {
-  const { leaseLeftMs, phase, runningMs, schemaVersion, stuck, taskId, type } = attempt;
+  const { heldUp, leaseLeftMs, phase, runningMs, schemaVersion, stuck, taskId, type } = attempt;
   const time = runningMs === undefined ? '' : ` for ${durationWords(runningMs)}`;
   const lease =
     leaseLeftMs > 0
       ? `lease ${durationWords(leaseLeftMs)}`
       : style.warn(`lease out for ${durationWords(-leaseLeftMs)}`);
+  const waits = heldUp ? style.warn(', held up in its shared process') : '';
   const doesNotGo = stuck ? style.bad(', does not go') : '';
-  return `${plain(`${phase}${time}  ${typeKey(type, schemaVersion)}  ${taskId}`)}  ${lease}${doesNotGo}`;
+  return `${plain(`${phase}${time}  ${typeKey(type, schemaVersion)}  ${taskId}`)}  ${lease}${waits}${doesNotGo}`;
 }
