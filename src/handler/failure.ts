@@ -5,7 +5,7 @@
  */
 import { inspect } from 'node:util';
 import { cutText, type TaskFailure } from '../contract/errors.ts';
-import { toJson } from '../contract/json.ts';
+import { isDeeperThan, toJson } from '../contract/json.ts';
 import { bounds } from '../contract/limits.ts';
 import { ERROR_BRAND, type ErrorBrand } from './errors.ts';
 import { rooted } from './paths.ts';
@@ -143,7 +143,11 @@ function boundedDetails(given: unknown): Record<string, unknown> {
     return { detailsLeftOut: `${bytes} bytes; at most ${bounds.detailsBytes / 2} are kept` };
   }
   const plain = typeof made.value === 'object' && made.value !== null && !isArray(made.value);
-  return plain ? (made.value as Record<string, unknown>) : { value: made.value };
+  if (plain) return made.value as Record<string, unknown>;
+  const wrapped = { value: made.value };
+  return isDeeperThan(wrapped, bounds.valueDepth)
+    ? { detailsLeftOut: `details are nested deeper than ${bounds.valueDepth - 1} levels` }
+    : wrapped;
 }
 
 function causesOf(thrown: unknown): unknown[] {
