@@ -172,6 +172,7 @@ export class HostProcess {
         this.#tell((listener) => listener.frame(frame));
         if (this.#distrusted) return;
       }
+      if (reader.lost) this.#distrust(WRITTEN_TO);
     });
     // Its other end says nothing, but its closing is seen only by who reads.
     toHost.resume();

@@ -172,27 +172,46 @@ export class FrameReader<Frame> {
   #chunks: Buffer[] = [];
   #held = 0;
   #wanted: number | undefined;
+  #fault: Error | undefined;
 
-  /** The frames that are complete with this chunk. Throws where it is no frame: then the channel is lost. */
+  /** What came after the frames of the last chunk is none: the channel is lost. */
+  get lost(): boolean {
+    return this.#fault !== undefined;
+  }
+
+  /**
+   * The frames that are complete with this chunk. Throws where it is no frame: then the channel is lost. Frames that came
+   * whole before that are given first: then `lost` tells, and the next chunk throws.
+   */
   push(chunk: Buffer): Frame[] {
+    if (this.#fault !== undefined) throw this.#fault;
     this.#chunks.push(chunk);
     this.#held += chunk.length;
     const frames: Frame[] = [];
-    for (;;) {
-      if (this.#wanted === undefined) {
-        if (this.#held < 4) return frames;
-        this.#wanted = this.#take(4).readUInt32BE(0);
-        if (this.#wanted > hostDefaults.frameBytes) throw new Error('The channel holds no frame.');
-      }
-      if (this.#held < this.#wanted) return frames;
-      const text = this.#take(this.#wanted).toString('utf8');
-      this.#wanted = undefined;
-      const frame = JSON.parse(text) as Frame;
-      if (typeof (frame as { t?: unknown } | null)?.t !== 'string') {
-        throw new Error('The channel holds something else than frames.');
-      }
-      frames.push(frame);
+    try {
+      for (let frame = this.#next(); frame !== undefined; frame = this.#next()) frames.push(frame);
+    } catch (error) {
+      this.#fault = error as Error;
+      this.#chunks = [];
+      if (frames.length === 0) throw error;
     }
+    return frames;
+  }
+
+  #next(): Frame | undefined {
+    if (this.#wanted === undefined) {
+      if (this.#held < 4) return undefined;
+      this.#wanted = this.#take(4).readUInt32BE(0);
+      if (this.#wanted > hostDefaults.frameBytes) throw new Error('The channel holds no frame.');
+    }
+    if (this.#held < this.#wanted) return undefined;
+    const text = this.#take(this.#wanted).toString('utf8');
+    this.#wanted = undefined;
+    const frame = JSON.parse(text) as Frame;
+    if (typeof (frame as { t?: unknown } | null)?.t !== 'string') {
+      throw new Error('The channel holds something else than frames.');
+    }
+    return frame;
   }
 
   #take(bytes: number): Buffer {

@@ -58,5 +58,8 @@ it.skipIf(process.platform === 'win32')(
     );
     expect(meddled.heard).toEqual(['begun']);
     expect(meddled.gone.killReason).toMatch(/^It wrote to the channel/);
+    const broken = await saying([encodeFrame(END), Buffer.alloc(5, 255)], () => {});
+    expect(broken.heard).toEqual(['end']);
+    expect(broken.gone.killReason).toMatch(/^It wrote to the channel/);
   },
 );

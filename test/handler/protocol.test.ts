@@ -32,4 +32,8 @@ it.each([
   ['JSON that is no frame', Buffer.from('\0\0\0\x04null')],
 ])('gives up on what is no frame: %s', (_name, bytes) => {
   expect(() => new FrameReader().push(bytes)).toThrow();
+  const reader = new FrameReader();
+  expect(reader.push(Buffer.concat([encodeFrame(load('a')), bytes]))).toEqual([load('a')]);
+  expect(reader.lost).toBe(true);
+  expect(() => reader.push(encodeFrame(load('b')))).toThrow();
 });
