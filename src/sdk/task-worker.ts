@@ -8,6 +8,7 @@ import {
   typeName,
   workerId as workerIdSchema,
 } from '../contract/names.ts';
+import { typeKey } from '../contract/type-key.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { HandlerDefinition, HandlerFunction } from '../handler/define.ts';
 import type { Log } from '../ports/log.ts';
@@ -33,6 +34,7 @@ import {
   type OptionChecks,
 } from './options.ts';
 import { quietLog } from './quiet-log.ts';
+import { definitionOf, type HandleOptions, served } from './registered.ts';
 import { presentKey } from './worker-key.ts';
 
 export interface TaskWorkerOptions {
@@ -66,8 +68,7 @@ export interface TaskWorkerOptions {
   readonly log?: Log;
 }
 
-/** How a handler is to be treated; see `defineHandler`. */
-export type HandleOptions = Omit<HandlerDefinition, 'run'>;
+export type { HandleOptions };
 
 /**
  * A worker inside your program: handlers run in this thread, where your program is. What claims, renews leases, keeps
@@ -91,6 +92,7 @@ export class TaskWorker {
   readonly #carrier: InlineCarrier;
   readonly #registered: Promise<ServedHandler>[] = [];
   readonly #inside = new Inside();
+  readonly #handled = new Set<string>();
   #agent: Agent | undefined;
   #running = false;
   #starting: Promise<void> | undefined;
@@ -109,37 +111,31 @@ export class TaskWorker {
   }
 
   /**
-   * Serves this type and version. @param options how safe it is to run again (default `non-idempotent`), schemas, timeout.
-   * Throws `INVALID_OPTION` for an option that it does not know; what else is wrong in a declaration makes `start` reject.
+   * Serves this type and version. @param run a function, or a whole definition (`defineHandler`) without options beside it.
+   * @param options how safe it is to run again (default `non-idempotent`), schemas, timeout. Throws `INVALID_OPTION` for an
+   * option that it does not know, `HANDLER_DUPLICATE` for what has a handler already; what else is wrong in a declaration makes `start` reject.
    */
   handle<Input = unknown, Result = unknown>(
     type: string,
     schemaVersion: number,
-    run: HandlerFunction<Input, Result>,
-    options: HandleOptions = {},
+    run: HandlerFunction<Input, Result> | HandlerDefinition<Input, Result>,
+    options?: HandleOptions,
   ): this {
-    checkOptions('handle()', options, handleChecks);
+    const definition = definitionOf(run, options);
     if (this.#starting)
       throw new TaskError('ALREADY_STARTED', 'A handler was added after start().', {
         hint: 'Call handle() for all of them first.',
       });
     checked('type', typeName, type);
     checked('schemaVersion', schemaVersionSchema, schemaVersion);
+    this.#once(type, schemaVersion);
     const registered = this.#carrier
-      .handle(type, schemaVersion, { ...options, run: this.#inside.seen(run) } as HandlerDefinition<
-        Input,
-        Result
-      >)
+      .handle(type, schemaVersion, {
+        ...definition,
+        run: this.#inside.seen(definition.run),
+      } as HandlerDefinition<Input, Result>)
       .then(
-        (declared): ServedHandler => ({
-          type,
-          schemaVersion,
-          effectSafety: declared.effectSafety,
-          effectGate: declared.effectGate,
-          ...(declared.timeoutMs === undefined ? {} : { timeoutMs: declared.timeoutMs }),
-          ...(declared.inputSchema === undefined ? {} : { inputSchema: declared.inputSchema }),
-          ...(declared.outputSchema === undefined ? {} : { outputSchema: declared.outputSchema }),
-        }),
+        (declared) => served(type, schemaVersion, declared),
         (error: unknown) => {
           if (!(error instanceof TaskError) || error.code !== 'HANDLER_BAD_DECLARATION')
             throw error;
@@ -201,6 +197,15 @@ export class TaskWorker {
    */
   status(): WorkerStatus | undefined {
     return this.#agent?.status();
+  }
+
+  #once(type: string, schemaVersion: number): void {
+    const key = typeKey(type, schemaVersion);
+    if (this.#handled.has(key))
+      throw new TaskError('HANDLER_DUPLICATE', `${key} has a handler already.`, {
+        hint: 'Call handle() once for each type and version.',
+      });
+    this.#handled.add(key);
   }
 
   async #start(): Promise<void> {
@@ -285,15 +290,4 @@ const workerChecks: OptionChecks<TaskWorkerOptions> = {
   caFile: mustBeText,
   proxy: mustBeProxy,
   log: mustBeLog,
-};
-
-const handleChecks: OptionChecks<HandlerDefinition> = {
-  effectSafety: judgedElsewhere,
-  effectGate: judgedElsewhere,
-  host: judgedElsewhere,
-  timeoutMs: judgedElsewhere,
-  input: judgedElsewhere,
-  output: judgedElsewhere,
-  // Of a definition that is given whole: what runs is the argument before it.
-  run: judgedElsewhere,
 };

@@ -123,3 +123,31 @@ it('a wrong declaration in handle() is told with its place', async () => {
     hint: expect.stringContaining("handle('demo/hello', 1, …)"),
   });
 });
+
+it('handle() takes a definition in place of function and options, and checks its names alike', async () => {
+  const definition = { run: () => 1, effectSafety: 'pure', timeoutMs: 5 } as const;
+  expect(new TaskWorker(GOOD).handle('demo/hello', 1, definition)).toBeInstanceOf(TaskWorker);
+  for (const more of [{ timeoutms: 5 }, { hosts: 'shared' }])
+    expect(() => new TaskWorker(GOOD).handle('a', 1, { ...definition, ...more })).toThrow(
+      /handle\(\) has no option "\w+"\. Did you mean (?:timeoutMs|host)\?/,
+    );
+  expect(() => new TaskWorker(GOOD).handle('a', 1, definition, { timeoutMs: 1 })).toThrow(
+    /a definition and options beside it/,
+  );
+});
+
+it('handle() refuses a second handler for one type and version at once', () => {
+  const worker = new TaskWorker(GOOD)
+    .handle('demo/hello', 1, () => 1)
+    .handle('demo/hello', 2, () => 1);
+  try {
+    worker.handle('demo/hello', 1, () => 2);
+    expect.unreachable();
+  } catch (error) {
+    expect(error).toMatchObject({
+      code: 'HANDLER_DUPLICATE',
+      message: 'demo/hello@1 has a handler already.',
+      hint: 'Call handle() once for each type and version.',
+    });
+  }
+});
