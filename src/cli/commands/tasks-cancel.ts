@@ -1,5 +1,6 @@
 import { defineCommand } from '../command.ts';
 import { connect, connectionSettings, READERS } from '../connect.ts';
+import { asTyped } from '../own-name.ts';
 
 export const tasksCancel = defineCommand({
   path: 'tasks cancel',
@@ -24,7 +25,9 @@ export const tasksCancel = defineCommand({
       const words = task.status === 'cancelled' ? 'has ended' : 'was asked to stop';
       await io.out.line(`${style.state(task.status)} ${task.id} ${words}`);
       if (task.status === 'running')
-        await io.err.line(style.faint(`see how it ends: interlock tasks watch ${task.id}`));
+        await io.err.line(
+          style.faint(asTyped(`see how it ends: interlock tasks watch ${task.id}`, io)),
+        );
     }
     return 'ok';
   },

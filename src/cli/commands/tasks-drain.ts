@@ -1,5 +1,6 @@
 import { defineCommand } from '../command.ts';
 import { connect, connectionSettings, OPERATORS } from '../connect.ts';
+import { asTyped } from '../own-name.ts';
 
 export const tasksDrain = defineCommand({
   path: 'tasks drain',
@@ -17,7 +18,9 @@ export const tasksDrain = defineCommand({
     if (json) await io.out.line(JSON.stringify({ workerId, drainRequested: true }));
     else {
       await io.out.line(`${workerId} was asked to drain`);
-      await io.err.line(style.faint('see what it still does: interlock tasks workers'));
+      await io.err.line(
+        style.faint(asTyped('see what it still does: interlock tasks workers', io)),
+      );
     }
     return 'ok';
   },

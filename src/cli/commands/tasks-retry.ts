@@ -1,6 +1,7 @@
 import { defineCommand } from '../command.ts';
 import { connect, connectionSettings, OPERATORS } from '../connect.ts';
 import { integerArgument } from '../json-input.ts';
+import { asTyped } from '../own-name.ts';
 import { usageError } from '../usage.ts';
 
 export const tasksRetry = defineCommand({
@@ -38,7 +39,7 @@ export const tasksRetry = defineCommand({
     if (json) await io.out.line(JSON.stringify(task));
     else {
       await io.out.line(`${style.state(task.status)} ${task.id} will run again`);
-      await io.err.line(style.faint(`follow it: interlock tasks watch ${task.id}`));
+      await io.err.line(style.faint(asTyped(`follow it: interlock tasks watch ${task.id}`, io)));
     }
     return 'ok';
   },

@@ -118,7 +118,7 @@ export const tasksSubmit = defineCommand({
         const note = replayed ? ', submitted before' : waits(task.waitingFor);
         const what = `${typeKey(task.type, task.schemaVersion)} is ${task.status}${note}`;
         await io.out.line(`${style.strong(task.id)}  ${what}`);
-        await io.err.line(style.faint(`follow it: interlock tasks watch ${task.id}`));
+        await io.err.line(style.faint(asTyped(`follow it: interlock tasks watch ${task.id}`, io)));
       }
       return 'ok';
     }
