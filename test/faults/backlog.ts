@@ -1,7 +1,10 @@
 /** A spool full of results that nobody was told of: real attempts of a real control plane, claimed and ended by a worker that is gone. */
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { CollectingLog } from '../../sim/log.ts';
 import type { Attempt } from '../../src/contract/index.ts';
 import { openSpool } from '../../src/spool/index.ts';
+import { groupName, sessionTag } from '../../src/spool/layout.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemDisk } from '../../src/system/disk.ts';
 import { systemFolderLock } from '../../src/system/folder-lock.ts';
@@ -60,15 +63,30 @@ export async function leaveResults(
       );
       if (body.attempts?.length !== AT_ONCE) throw new Error(JSON.stringify(body));
       const attempts = body.attempts as Attempt[];
-      // What is written at the same time becomes a group, in one file.
-      for (let from = 0; from < AT_ONCE; from += perFile)
-        await Promise.all(attempts.slice(from, from + perFile).map(complete));
+      await Promise.all(attempts.map(complete));
       ids.push(...attempts.map(({ taskId }) => taskId));
     }
   } finally {
     await spool.close();
   }
+  spread(join(world.spool(), 'reports'), perFile);
   return ids;
+}
+
+/** As a spool looks whose reports came one after the other, with pauses: many files that hold few each. */
+function spread(folder: string, perFile: number): void {
+  const files = readdirSync(folder);
+  const lines = files.flatMap((name) =>
+    readFileSync(join(folder, name), 'utf8')
+      .split('\n')
+      .filter((line) => line !== ''),
+  );
+  for (const name of files) rmSync(join(folder, name));
+  for (let from = 0; from < lines.length; from += perFile) {
+    const name = groupName(from + 1, sessionTag(SESSION));
+    const text = lines.slice(from, from + perFile).map((line) => `${line}\n`);
+    writeFileSync(join(folder, name), text.join(''), { mode: 0o600 });
+  }
 }
 
 const TYPE = { type: 'test/look', schemaVersion: 1 };
