@@ -166,11 +166,13 @@ function unknownCommand(path: string, group: Group | undefined, known: Known): E
   ];
   // `interlock submit` means `interlock tasks submit`.
   const inside = names.find((name) => name.endsWith(` ${first}`));
-  const meant = group
-    ? didYouMean(path, names)
-    : inside
-      ? ` Did you mean ${inside}?`
-      : didYouMean(first, tops);
+  const meant = WORKER_CHECK.has(path)
+    ? ` Did you mean interlock-worker --check${group ? '' : ', or config check'}?`
+    : group
+      ? didYouMean(path, names)
+      : inside
+        ? ` Did you mean ${inside}?`
+        : didYouMean(first, tops);
   return usageError(`There is no command "${path}".${meant}`, group?.name);
 }
 
@@ -183,6 +185,8 @@ function text(value: string): Parsed {
   return { kind: 'text', text: `${value.trimEnd()}\n` };
 }
 
+/** Typed as a word, it is a flag of the worker. */
+const WORKER_CHECK = new Set(['check', 'worker check']);
 const HELP = new Set(['--help', '-h', 'help']);
 /** Switches that may stand before the command. */
 const LEADING = new Set(['--json', '--debug']);

@@ -35,6 +35,8 @@ describe('the command line', () => {
     [['taks'], /There is no command "taks". Did you mean tasks\?/],
     [['tasks', 'lsit'], /There is no command "tasks lsit". Did you mean tasks list\?/],
     [['submit', 'a'], /There is no command "submit". Did you mean tasks submit\?/],
+    [['check'], /Did you mean interlock-worker --check, or config check\?/],
+    [['worker', 'check'], /Did you mean interlock-worker --check\?/],
     [['nothing-like-it'], /There is no command "nothing-like-it"\.\n/],
     [['tasks', 'list', '--lable', 'a'], /tasks list has no flag --lable. Did you mean --label\?/],
     [['tasks', 'list', '-x'], /tasks list has no flag -x\.\n/],
