@@ -6,13 +6,14 @@
 
 import type { TaskFailure } from '../contract/errors.ts';
 import { hostDefaults } from '../core/defaults.ts';
-import { encodeFrame, type FromHost } from '../handler/protocol.ts';
-import type { HandlerCode } from '../ports/carrier.ts';
+import { type Declaration, encodeFrame, type FromHost } from '../handler/protocol.ts';
+import type { HandlerCode, Job } from '../ports/carrier.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { HostGone, HostListener, HostProcess } from './host-process.ts';
 import type { HostStart } from './host-starts.ts';
 import { type WearLimits, wornOut } from './host-wear.ts';
+import { misread } from './misread.ts';
 import type { NewProcesses } from './new-processes.ts';
 import { residentBytes } from './resident.ts';
 
@@ -41,6 +42,7 @@ export class Host {
   loaded = false;
   /** Takes no further call: why, for the log. */
   retired: string | undefined;
+  #declaration: Declaration | undefined;
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #since: number;
@@ -89,6 +91,15 @@ export class Host {
     this.retire('something was thrown in it that nobody caught');
   }
 
+  /**
+   * Where its code is not kept, its file may say something else by now than the worker read: why this job must not run
+   * in it. `undefined`: it may, or nothing is loaded yet.
+   */
+  unfit(job: Job): NotReady | undefined {
+    const why = this.#declaration && misread(job, this.#declaration);
+    return why === undefined ? undefined : notLoaded(`${this.file} ${why}`);
+  }
+
   /** Between two calls: why a new one had better take its place. */
   worn(limits: WearLimits): string | undefined {
     const now = this.#clock.now();
@@ -126,7 +137,10 @@ export class Host {
     timer.cancel();
     this.hear(undefined);
     if ('t' in first) {
-      if (first.t === 'loaded') return undefined;
+      if (first.t === 'loaded') {
+        this.#declaration = first.declaration;
+        return undefined;
+      }
       this.process.kill('Its handler could not be loaded.');
       const problem = first.t === 'not-loaded' ? first.problem : undefined;
       return notLoaded(`${this.file}: ${problem?.message} ${problem?.hint}`);

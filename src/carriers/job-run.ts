@@ -75,7 +75,7 @@ export class JobRun implements RunningJob, HostListener {
     this.#host = host;
     this.#phase = 'loading';
     // Nothing is awaited on a warm host: this is the short way of every job.
-    const failure = host.loaded ? undefined : await host.ready;
+    const failure = host.loaded ? undefined : ((await host.ready) ?? this.#unfit(host));
     if (this.#stopReason !== undefined) return this.#closed({ how: 'stopped' });
     if (failure) return this.#closed({ how: 'not-begun', error: failure });
     // A task that ends its agent at once comes back to a fresh host each time: there the mark wins for certain.
@@ -87,6 +87,14 @@ export class JobRun implements RunningJob, HostListener {
       if (host.process.over || host.retired !== undefined) return this.#wentMeanwhile(host);
     }
     this.#begin(host, told !== undefined);
+  }
+
+  #unfit(host: Host): TaskFailure | undefined {
+    const failure = host.unfit(this.job);
+    if (failure === undefined) return undefined;
+    host.retire('its file has changed');
+    host.process.kill();
+    return failure;
   }
 
   async #wentMeanwhile(host: Host): Promise<void> {

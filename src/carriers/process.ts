@@ -195,7 +195,7 @@ class HostPool implements ProcessCarrier {
       run.giveUp(this.#closed ? CLOSED : NO_FILE);
       return true;
     }
-    const warm = this.#warmFor(file, code);
+    const warm = this.#warmFor(run.job);
     if (warm === undefined) {
       if (this.#starts.busy) return false;
       if (this.#hosts.size >= this.#maxHosts) {
@@ -211,10 +211,13 @@ class HostPool implements ProcessCarrier {
   }
 
   /** The one that rests for the shortest time: what it has in the caches of the processor is still there. */
-  #warmFor(file: string, code: HandlerCode | undefined): Host | undefined {
+  #warmFor(job: Job): Host | undefined {
+    const { file, code } = job;
     let found: Host | undefined;
     for (const host of this.#idle.items()) {
-      if (host.file === file && host.code?.id === code?.id) found = host;
+      if (host.file !== file || host.code?.id !== code?.id) continue;
+      // Of a file that said something else then: what it says now, a fresh one tells.
+      if (host.unfit(job) === undefined) found = host;
     }
     return found;
   }

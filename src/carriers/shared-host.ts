@@ -4,7 +4,7 @@
  */
 import { FrameBatch } from '../handler/frame-batch.ts';
 import type { FromHost, ToHost } from '../handler/protocol.ts';
-import type { HandlerCode, JobEnd } from '../ports/carrier.ts';
+import type { HandlerCode, Job, JobEnd } from '../ports/carrier.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { Host, type HostContext, type NotReady } from './host.ts';
@@ -98,6 +98,11 @@ export class SharedHost implements HostListener {
   /** Takes further jobs. */
   get open(): boolean {
     return this.#host.retired === undefined && !this.#host.process.over;
+  }
+
+  /** See `Host.unfit`. */
+  fits(job: Job): boolean {
+    return this.#host.unfit(job) === undefined;
   }
 
   get jobs(): number {
@@ -234,10 +239,13 @@ export class SharedHost implements HostListener {
     for (const stream of Object.values(this.#output ?? {})) stream.end();
   }
 
-  async #ready(failure: NotReady | undefined): Promise<void> {
+  async #ready(notLoaded: NotReady | undefined): Promise<void> {
     const waiting = [...this.#waiting];
     this.#waiting.clear();
+    const unfit = () => waiting.map(({ job }) => this.#host.unfit(job)).find(Boolean);
+    const failure = notLoaded ?? unfit();
     if (failure) {
+      this.#host.retire('its file has changed');
       // Until then it may still run something of the module.
       this.process.kill();
       await this.process.gone;

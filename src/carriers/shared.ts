@@ -116,6 +116,11 @@ class SharedPool implements ProcessCarrier {
     }
     const key = keyOf(file, code);
     let host = this.#current.get(key);
+    if (host !== undefined && !host.fits(run.job)) {
+      // Of a file that said something else then: what it says now, a fresh one tells.
+      host.retire('its file has changed');
+      this.#idle(host);
+    }
     if (host === undefined || !host.open) {
       this.#makeRoom(this.#maxHosts - 1);
       host = this.#newHost(file, code);

@@ -1,9 +1,9 @@
+import { careInWords as inWords, lessCareful } from '../contract/care.ts';
 import { type Attempt, attemptIdentity, attempt as attemptSchema } from '../contract/index.ts';
 import { typeKey } from '../contract/names.ts';
 import { isOver } from '../core/attempt.ts';
 import { four } from '../core/attempt-report.ts';
 import { backoffMs } from '../core/backoff.ts';
-import { careInWords as inWords, lessCareful } from '../core/care.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { RunningRecord } from '../spool/index.ts';
 import type { ClaimedAhead } from './ahead.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Care } from '../../src/core/care.ts';
-import { lessCareful } from '../../src/core/care.ts';
+import type { Care } from '../../src/contract/care.ts';
+import { lessCareful } from '../../src/contract/care.ts';
 import type { Job } from '../../src/ports/carrier.ts';
 import type { ServedHandler } from '../../src/worker/context.ts';
 import { handler, SimWorld } from './sim-rig.ts';

@@ -1,4 +1,4 @@
-import type { EffectGate, EffectSafety } from '../contract/index.ts';
+import type { EffectGate, EffectSafety } from './effects.ts';
 
 /** How carefully an attempt is run, or how carefully a handler wants to be. */
 export interface Care {
