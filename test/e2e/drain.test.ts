@@ -54,7 +54,16 @@ it.concurrent('F11 ends in time although handlers swallow the stop, one in a pro
     expect(await worker.ending()).toEqual(IN_ORDER);
     const took = performance.now() - from;
     console.log(`F11: gone ${Math.round(took)} ms after SIGTERM (drain limit 3000 ms)`);
-    expect(took).toBeLessThan(6_000);
+    // What it decided, however late a busy machine carries it out: the grace lies inside the drain's limit, and is ours.
+    const told = worker.events('handler.stopping').map(({ msg }) => String(msg));
+    expect(told).toHaveLength(2);
+    for (const msg of told) {
+      const seconds = Number(/is being stopped \(drain\); it has (\d+\.\d) s\./.exec(msg)?.[1]);
+      expect(seconds, msg).toBeLessThanOrEqual(1);
+    }
+    expect(worker.events('handler.stuck')).toEqual([]);
+    // Less than one that waits for the default grace (10 s) after its limit.
+    expect(took).toBeLessThan(3_000 + 10_000);
     expect(worker.events('drain.begin')).toHaveLength(1);
     expect(worker.events('worker.drained')).toMatchObject([{ stopped: 2 }]);
     await world.worker(options);

@@ -287,10 +287,15 @@ describe('a kept connection', () => {
       response.writeHead(status).end(status === 304 ? undefined : fill);
     });
     // In a process of its own: what this one holds for the peer must not be counted.
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [POLLER, peer.url]);
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [
+      '--expose-gc',
+      POLLER,
+      peer.url,
+    ]);
     const seen = JSON.parse(stdout) as { grownBytes: number; answers: Record<string, number> };
     expect(seen.answers).toEqual({ 'no-answer': 3_000 });
-    expect(seen.grownBytes).toBeLessThan(60 * 1_048_576);
+    // 1,333 bodies of 256 KiB came meanwhile. Held after a collection, so that it is the same on a busy machine.
+    expect(seen.grownBytes).toBeLessThan(16 * 1_048_576);
     expect(stderr).not.toMatch(/warning|leak/i);
     expect(n).toBe(3_000);
     // All were made for these calls: none was thrown away after a body that nobody wanted.
