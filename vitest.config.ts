@@ -7,7 +7,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
  * `*.faults.test.ts` harms real processes, disks and networks (Linux, root) and runs with `npm run test:faults`, for
  * more and longer rounds with `npm run test:faults -- --mode faults-long`; `*.binary.test.ts` needs the standalone
  * executable (`npm run binary`) and runs with `npm run test:binary`, and with it the tests of whole processes, which run
- * from source in `npm test`.
+ * from `dist/` in `npm test`, the longest of them in `npm run test:ci`.
  */
 const KINDS = ['ci', 'faults', 'binary'];
 /**
@@ -18,6 +18,8 @@ const PROCESSES = [
   'test/e2e/{crash,digest,drain,faults,hints,keys,load,poison,reload,streams,wire}.test.ts',
   'test/cli/{dev,pipes,shown-once,worker-start}.test.ts',
 ];
+/** A quarter of a minute each and more: `npm test` has to stay below four. */
+const LONG = ['test/e2e/{digest,hints,keys,load,reload}.test.ts'];
 const tests = (suffix: string) => [`test/**/*${suffix}`, `sim/**/*${suffix}`];
 
 /** Another one than `npm run binary` makes for this machine: INTERLOCK_TEST_EXECUTABLE. */
@@ -57,9 +59,11 @@ export default defineConfig(({ mode: asked }) => {
       include: [
         ...tests(KINDS.includes(mode) ? `.${mode}.test.ts` : '.test.ts'),
         ...(mode === 'binary' ? PROCESSES : []),
+        ...(mode === 'ci' ? LONG : []),
       ],
       exclude: [
         ...configDefaults.exclude,
+        ...(KINDS.includes(mode) ? [] : LONG),
         ...KINDS.filter((kind) => kind !== mode).map((kind) => `**/*.${kind}.test.ts`),
       ],
     },
