@@ -30,6 +30,7 @@ export const faults = [
     file: CLAIMED,
     find: 'if (this.#ctx.draining || left-- <= 0) {',
     replace: 'if (this.#ctx.draining || left < -99) {',
+    and: [{ file: CLAIMED, find: 'if (free-- <= 0) this.#ahead.came(held);', replace: 'free--;' }],
     cases: ['claims/beyond-slots'],
   },
   {

@@ -24,9 +24,9 @@ export const faults = [
   {
     name: 'a report is sent again with other words',
     file: 'src/worker/send-reports.ts',
-    find: '  const results: ReportResult[] = [];\n',
+    find: '  if (ctx.stopped) return reports.map(() => notSent(ctx));\n',
     replace:
-      "  const results: ReportResult[] = [];\n  const sentAt = ctx.ports.clock.now();\n  reports = reports.map((one) => (one.op === 'complete' ? { ...one, sentAt } : one));\n",
+      "  if (ctx.stopped) return reports.map(() => notSent(ctx));\n  const sentAt = ctx.ports.clock.now();\n  reports = reports.map((one) => (one.op === 'complete' ? { ...one, sentAt } : one));\n",
     cases: ['reports/lost-answer'],
   },
   {
