@@ -47,15 +47,21 @@ export class SameWait<Item> {
   }
 
   #look(): void {
-    this.#timer = undefined;
     const now = this.#clock.now();
-    for (const [item, at] of this.#waiting) {
-      if (at > now) {
-        this.#timer ??= this.#clock.timer(at - now, () => this.#look());
-        return;
+    try {
+      // The spent timer stays meanwhile: whom `due` adds arms none of the full length.
+      for (const [item, at] of this.#waiting) {
+        if (at > now) break;
+        this.#waiting.delete(item);
+        this.#due(item);
       }
-      this.#waiting.delete(item);
-      this.#due(item);
+    } finally {
+      this.#timer = undefined;
+      const [next] = this.#waiting.values();
+      if (next !== undefined) {
+        const left = Math.max(0, next - this.#clock.now());
+        this.#timer = this.#clock.timer(left, () => this.#look());
+      }
     }
   }
 }
