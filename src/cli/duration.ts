@@ -1,3 +1,5 @@
+export { durationWords } from '../core/duration-words.ts';
+
 const UNITS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,
@@ -15,18 +17,6 @@ export function parseDuration(text: string): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined;
 }
 
-/** For people: `250 ms`, `4.2 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`. */
-export function durationWords(ms: number): string {
-  const whole = Math.max(0, Math.round(ms));
-  if (whole < 1_000) return `${whole} ms`;
-  if (whole < 10_000) return `${trim(whole / 1_000)} s`;
-  const seconds = Math.round(whole / 1_000);
-  if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3_600) return pair(seconds, 60, 'min', 's');
-  if (seconds < 86_400) return pair(Math.floor(seconds / 60), 60, 'h', 'min');
-  return pair(Math.floor(seconds / 3_600), 24, 'd', 'h');
-}
-
 /** As a setting is written: `10m`, `90s`, `250ms`. */
 export function durationText(ms: number): string {
   for (const unit of ['h', 'm', 's']) {
@@ -34,14 +24,4 @@ export function durationText(ms: number): string {
     if (ms >= size && ms % size === 0) return `${ms / size}${unit}`;
   }
   return `${ms}ms`;
-}
-
-function pair(count: number, size: number, big: string, small: string): string {
-  const rest = count % size;
-  const head = `${Math.floor(count / size)} ${big}`;
-  return rest === 0 ? head : `${head} ${rest} ${small}`;
-}
-
-function trim(value: number): string {
-  return value.toFixed(1).replace(/\.0$/, '');
 }

@@ -1,14 +1,9 @@
 import { durationWords } from '../duration.ts';
 import { plain } from '../style.ts';
 
-/** Instants for people; what is no instant is shown as it is. */
+export { age } from '../../core/duration-words.ts';
 
-/** `3 min`, `12 s`; nothing below zero, whatever the clocks say. */
-export function age(at: string, wallMs: number): string {
-  const ms = wallMs - Date.parse(at);
-  if (!Number.isFinite(ms)) return '';
-  return durationWords(ms < 1_000 ? Math.max(0, ms) : Math.floor(ms / 1_000) * 1_000);
-}
+/** Instants for people; what is no instant is shown as it is. */
 
 /** `2026-11-29 18:31:02 (3 min ago)`, local time. */
 export function moment(at: string, wallMs: number): string {
