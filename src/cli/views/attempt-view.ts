@@ -1,60 +1,15 @@
 import type { TaskEvent, TaskView } from '../../contract/index.ts';
-import { cut } from './detail-words.ts';
-import { age, localTime } from './time-words.ts';
+import { troubleWords as wordsOf } from '../../core/attempt-words.ts';
+import { timeOf } from './detail-words.ts';
+import { age } from './time-words.ts';
 
-/** How the attempts before this moment went, from the journal: what `tasks show` tells beside the state of now. */
+export { lastTrouble, tailOfJournal } from '../../core/attempt-words.ts';
 
-/** From here on the journal holds the end of the last attempt: each takes a handful of entries. */
-export function tailOfJournal({ seq }: TaskView): number {
-  return Math.max(0, seq - TAIL_ENTRIES);
-}
-
-/** The last entry that says that an attempt ended otherwise than well. @param events in order. */
-export function lastTrouble(events: readonly TaskEvent[]): TaskEvent | undefined {
-  return events.findLast(({ kind, attemptId }) => attemptId !== undefined && ENDS.has(kind));
-}
-
-/**
- * `#1 lost 2 min ago on garage: The worker's process (9232 on garage) was killed or crashed. …`; nothing where the
- * task's own error says the same.
- */
+/** How the attempt before went, with local times; nothing where the task's own error says the same. */
 export function troubleWords(
   task: TaskView,
   event: TaskEvent | undefined,
   wallMs: number,
 ): string | undefined {
-  if (!event || toldByError(task, event)) return undefined;
-  const { at, by, data, fence, kind } = event;
-  const worker = by.startsWith('worker:') ? by.slice('worker:'.length) : data.workerId;
-  const where = typeof worker === 'string' ? ` on ${worker}` : '';
-  const ago = age(at, wallMs);
-  const how = WORDS[kind] ?? kind;
-  return `#${fence ?? '?'} ${how}${ago && ` ${ago} ago`}${where}: ${cut(why(event), WHY_CHARS)}`;
+  return wordsOf(task, event, { age: (at) => age(at, wallMs), timeOf });
 }
-
-function why({ kind, data }: TaskEvent): string {
-  const { code, leaseRanOutAt, message, reason } = data as Record<string, unknown>;
-  if (typeof message === 'string' && message !== '')
-    return typeof code === 'string' ? `${code}: ${message}` : message;
-  if (typeof leaseRanOutAt === 'string')
-    return `no word came before its lease ran out at ${localTime(Date.parse(leaseRanOutAt))}`;
-  if (typeof code === 'string') return code;
-  return typeof reason === 'string' ? `reason ${reason}` : `see its journal (${kind})`;
-}
-
-/** The error of a task that has ended is that of its last attempt, mostly. */
-function toldByError({ error, finishedAt }: TaskView, { kind, data }: TaskEvent): boolean {
-  if (!error) return false;
-  const { code, message } = data as Record<string, unknown>;
-  if (kind === 'failed' || kind === 'unknown') return error.code === code;
-  return finishedAt !== undefined && typeof message === 'string' && error.message.includes(message);
-}
-
-const ENDS: ReadonlySet<string> = new Set(['lost', 'failed', 'unknown', 'released']);
-const WORDS: Readonly<Record<string, string>> = {
-  unknown: 'ended with unknown outcome',
-  released: 'was given back',
-};
-/** Whole, as far as evidence goes: two or three lines of a terminal. */
-const WHY_CHARS = 400;
-const TAIL_ENTRIES = 50;

@@ -1,12 +1,21 @@
 import { type TaskEvent, type TaskView, typeKey } from '../../contract/index.ts';
+import {
+  attemptWords,
+  nextSteps,
+  noteOf,
+  tookWords,
+  undeliveredWords,
+  usedUp,
+} from '../../core/task-words.ts';
 import { spoolFlag } from '../../spool/index.ts';
-import { durationWords } from '../duration.ts';
 import type { ExitName } from '../exit-codes.ts';
 import { plain, type Style } from '../style.ts';
 import { type Column, factLines } from '../table.ts';
 import { troubleWords } from './attempt-view.ts';
 import { detailWords } from './detail-words.ts';
 import { age, moment } from './time-words.ts';
+
+export { noteOf };
 
 /** Columns of `tasks list`. @param wallMs now, for ages. */
 export function taskColumns(style: Style, wallMs: number): Column<TaskView>[] {
@@ -23,25 +32,6 @@ export function taskColumns(style: Style, wallMs: number): Column<TaskView>[] {
     { title: 'TRIES', cell: ({ attempts }) => String(attempts), align: 'right' },
     { title: 'NOTE', cell: noteOf },
   ];
-}
-
-/** What matters about a task now, in one clause. */
-export function noteOf(task: TaskView): string {
-  const { error, progress, worker, waitingFor, status } = task;
-  if (task.lateReport) return `a late ${task.lateReport.op} was kept: an operator can take it`;
-  if (status === 'queued') return waitingFor ?? '';
-  if (status === 'running') {
-    const parts = [
-      progress?.percent === undefined ? undefined : `${Math.round(progress.percent)} %`,
-      progress?.message,
-      // What it waits for names the worker that it waits for.
-      waitingFor ?? (worker === undefined ? undefined : `on ${worker}`),
-      task.cancelRequested ? 'asked to stop' : undefined,
-    ];
-    return parts.filter(Boolean).join(', ');
-  }
-  if (!error) return '';
-  return `${error.code}: ${oneLine(error.message)}${usedUp(task) ? ` (${attemptWords(task)})` : ''}`;
 }
 
 /**
@@ -69,7 +59,7 @@ export function taskLines(
       ['started', task.startedAt && moment(task.startedAt, wallMs)],
       ['finished', task.finishedAt && `${moment(task.finishedAt, wallMs)},${tookWords(task)}`],
       ['worker', task.worker && plain(task.worker)],
-      ['attempts', `${task.attempts} of ${policy.maxAttempts}${undelivered(task)}`],
+      ['attempts', `${task.attempts} of ${policy.maxAttempts}${undeliveredWords(task)}`],
       [
         isRunning(task) || task.status === 'succeeded' ? 'one before' : 'last attempt',
         before && plain(before),
@@ -121,71 +111,51 @@ export function outcomeLines(
 
 /** The next step, where one is needed; each command can be typed as it stands. @param told how an attempt before ended. */
 function nextLines(task: TaskView, style: Style, told: boolean): string[] {
-  const { id, status, error } = task;
-  const next = (...texts: string[]) => texts.map((text) => `${style.faint('next')}   ${text}`);
+  const { id } = task;
   const resolve = (as: string) => `interlock tasks resolve ${id} --as ${as} --reason "…"`;
-  const late = task.lateReport
-    ? [`take the late ${task.lateReport.op}: ${resolve('late-report')}`]
-    : [];
-  if (status === 'outcome-unknown')
-    return next(
-      ...late,
-      `Look whether the effect took place, then: ${resolve('succeeded')} (or --as failed, or --as retry)`,
-    );
-  if (status !== 'failed' && status !== 'expired')
-    return next(...late, ...(told ? [`what happened: interlock tasks events ${id}`] : []));
-  const begun = error?.effect === 'begun' ? ' --accept-repeated-effect' : '';
-  const again = `to run it again: interlock tasks retry ${id} --reason "…"${begun}`;
-  if (error?.code === 'RESULT_REFUSED')
-    return next(
-      ...late,
-      `the result, on the machine of ${plain(task.worker ?? 'its worker')}: interlock spool show ${id} --full --json${keptIn(error)}`,
-      again,
-    );
-  // A handler that was lost, or never ran, has left no log.
-  const look =
-    status === 'expired' || told || WITHOUT_LOG.has(error?.code ?? '') ? 'events' : 'logs';
-  return next(...late, `interlock tasks ${look} ${id}; ${again}`);
+  const lines: string[] = [];
+  for (const step of nextSteps(task, told)) {
+    switch (step.kind) {
+      case 'late-report':
+        lines.push(`take the late ${step.op}: ${resolve('late-report')}`);
+        break;
+      case 'resolve':
+        lines.push(
+          `Look whether the effect took place, then: ${resolve('succeeded')} (or --as failed, or --as retry)`,
+        );
+        break;
+      case 'refused-result': {
+        const folder = step.spool === undefined ? '' : spoolFlag(plain(step.spool));
+        lines.push(
+          `the result, on the machine of ${plain(step.worker ?? 'its worker')}: interlock spool show ${id} --full --json${folder}`,
+        );
+        break;
+      }
+      case 'look': {
+        const look = `interlock tasks ${step.at} ${id}`;
+        lines.push(told && !isOver(task) ? `what happened: ${look}` : look);
+        break;
+      }
+      case 'retry': {
+        const begun = step.acceptRepeatedEffect ? ' --accept-repeated-effect' : '';
+        const again = `to run it again: interlock tasks retry ${id} --reason "…"${begun}`;
+        // One line with where to look.
+        const look = lines.at(-1)?.startsWith('interlock tasks ') ? `${lines.pop()}; ` : '';
+        lines.push(`${look}${again}`);
+        break;
+      }
+    }
+  }
+  return lines.map((text) => `${style.faint('next')}   ${text}`);
 }
 
-/** Where a refused result lies, as its worker said. */
-function keptIn({ details }: NonNullable<TaskView['error']>): string {
-  return typeof details?.spool === 'string' ? spoolFlag(plain(details.spool)) : '';
+/** It has ended in a way that can be tried again. */
+function isOver({ status }: TaskView): boolean {
+  return status === 'failed' || status === 'expired';
 }
-
-const WITHOUT_LOG: ReadonlySet<string> = new Set(['ATTEMPTS_EXHAUSTED', 'UNDELIVERABLE']);
 
 function isRunning({ status }: TaskView): boolean {
   return status === 'running';
-}
-
-function tookWords({ startedAt, finishedAt, createdAt }: TaskView): string {
-  if (!finishedAt) return '';
-  const since = (at: string) => Date.parse(finishedAt) - Date.parse(at);
-  const all = since(createdAt);
-  if (!Number.isFinite(all) || all < 0) return '';
-  // Start and end of a short handler are told together, so what lies between them says nothing about it.
-  const ran = startedAt === undefined ? 0 : since(startedAt);
-  return ` ${durationWords(all)} after submit${ran >= TOLD_MS ? `, ${durationWords(ran)} after its start` : ''}`;
-}
-
-function undelivered({ undelivered }: TaskView): string {
-  return undelivered === 0 ? '' : `, ${undelivered} more not delivered`;
-}
-
-/** A running time below this is not told. */
-const TOLD_MS = 1_000;
-
-/** `2 of 2 attempts`; where an operator granted more than the policy, `3 attempts`. */
-function attemptWords({ attempts, policy }: TaskView): string {
-  const { maxAttempts } = policy;
-  const of = attempts <= maxAttempts ? ` of ${maxAttempts}` : '';
-  return `${attempts}${of} ${(of === '' ? attempts : maxAttempts) === 1 ? 'attempt' : 'attempts'}`;
-}
-
-/** A failure that would have been tried again says by itself not why it was not. */
-function usedUp({ status, error, attempts, policy }: TaskView): boolean {
-  return status === 'failed' && error?.retryable === true && attempts >= policy.maxAttempts;
 }
 
 function errorLines(task: TaskView, style: Style): string[] {
@@ -210,8 +180,4 @@ function valueLines(name: string, value: unknown, style: Style): string[] {
 
 function aside(note: string): string {
   return note ? `: ${note}` : '';
-}
-
-function oneLine(text: string): string {
-  return text.split('\n', 1)[0] ?? '';
 }

@@ -1,0 +1,93 @@
+import type { TaskErrorView, TaskView } from '../contract/index.ts';
+import { durationWords } from './duration-words.ts';
+
+/** What people are told of a task, the same wherever they look. */
+
+/** What matters about a task now, in one clause. */
+export function noteOf(task: TaskView): string {
+  const { error, progress, worker, waitingFor, status } = task;
+  if (task.lateReport) return `a late ${task.lateReport.op} was kept: an operator can take it`;
+  if (status === 'queued') return waitingFor ?? '';
+  if (status === 'running') {
+    const parts = [
+      progress?.percent === undefined ? undefined : `${Math.round(progress.percent)} %`,
+      progress?.message,
+      // What it waits for names the worker that it waits for.
+      waitingFor ?? (worker === undefined ? undefined : `on ${worker}`),
+      task.cancelRequested ? 'asked to stop' : undefined,
+    ];
+    return parts.filter(Boolean).join(', ');
+  }
+  if (!error) return '';
+  return `${error.code}: ${oneLine(error.message)}${usedUp(task) ? ` (${attemptWords(task)})` : ''}`;
+}
+
+/** How long it took: ` 4 min after submit, 3 min after its start`; empty while it has not ended. */
+export function tookWords({ startedAt, finishedAt, createdAt }: TaskView): string {
+  if (!finishedAt) return '';
+  const since = (at: string) => Date.parse(finishedAt) - Date.parse(at);
+  const all = since(createdAt);
+  if (!Number.isFinite(all) || all < 0) return '';
+  // Start and end of a short handler are told together, so what lies between them says nothing about it.
+  const ran = startedAt === undefined ? 0 : since(startedAt);
+  return ` ${durationWords(all)} after submit${ran >= TOLD_MS ? `, ${durationWords(ran)} after its start` : ''}`;
+}
+
+/** `, 2 more not delivered`, or nothing. */
+export function undeliveredWords({ undelivered }: TaskView): string {
+  return undelivered === 0 ? '' : `, ${undelivered} more not delivered`;
+}
+
+/** A running time below this is not told. */
+const TOLD_MS = 1_000;
+
+/** `2 of 2 attempts`; where an operator granted more than the policy, `3 attempts`. */
+export function attemptWords({ attempts, policy }: TaskView): string {
+  const { maxAttempts } = policy;
+  const of = attempts <= maxAttempts ? ` of ${maxAttempts}` : '';
+  return `${attempts}${of} ${(of === '' ? attempts : maxAttempts) === 1 ? 'attempt' : 'attempts'}`;
+}
+
+/** A failure that would have been tried again says by itself not why it was not. */
+export function usedUp({ status, error, attempts, policy }: TaskView): boolean {
+  return status === 'failed' && error?.retryable === true && attempts >= policy.maxAttempts;
+}
+
+/** What somebody can do about a task, in the order in which they would. */
+export type NextStep =
+  | { readonly kind: 'late-report'; readonly op: string }
+  | { readonly kind: 'resolve' }
+  /** Its result lies where its worker runs. */
+  | {
+      readonly kind: 'refused-result';
+      readonly worker: string | undefined;
+      readonly spool: string | undefined;
+    }
+  | { readonly kind: 'look'; readonly at: 'events' | 'logs' }
+  | { readonly kind: 'retry'; readonly acceptRepeatedEffect: boolean };
+
+/** @param told how an attempt before has ended is shown already. */
+export function nextSteps(task: TaskView, told: boolean): readonly NextStep[] {
+  const { status, error, lateReport } = task;
+  const late: readonly NextStep[] = lateReport ? [{ kind: 'late-report', op: lateReport.op }] : [];
+  if (status === 'outcome-unknown') return [...late, { kind: 'resolve' }];
+  if (status !== 'failed' && status !== 'expired')
+    return told ? [...late, { kind: 'look', at: 'events' }] : late;
+  const retry = { kind: 'retry', acceptRepeatedEffect: error?.effect === 'begun' } as const;
+  if (error?.code === 'RESULT_REFUSED')
+    return [...late, { kind: 'refused-result', worker: task.worker, spool: spoolOf(error) }, retry];
+  // A handler that was lost, or never ran, has left no log.
+  const at = status === 'expired' || told || WITHOUT_LOG.has(error?.code ?? '') ? 'events' : 'logs';
+  return [...late, { kind: 'look', at }, retry];
+}
+
+/** Where a refused result lies, as its worker said. */
+function spoolOf({ details }: TaskErrorView): string | undefined {
+  return typeof details?.spool === 'string' ? details.spool : undefined;
+}
+
+const WITHOUT_LOG: ReadonlySet<string> = new Set(['ATTEMPTS_EXHAUSTED', 'UNDELIVERABLE']);
+
+function oneLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}
