@@ -24,6 +24,21 @@ export interface AttemptRow {
   readonly attempt: AttemptState;
 }
 
+/** An attempt as a history needs it. */
+export interface AttemptSight {
+  readonly id: string;
+  readonly taskId: string;
+  readonly type: string;
+  readonly schemaVersion: number;
+  readonly workerId: string;
+  readonly state: AttemptState['state'];
+  /** Since when it might have been claimed; known of the latest attempt of a task only. */
+  readonly availableAtMs?: number | undefined;
+  /** Its handler was given the input, as far as is known. */
+  readonly countedAtMs?: number | undefined;
+  readonly endedAtMs?: number | undefined;
+}
+
 export type Payload = 'input' | 'result' | 'checkpoint';
 
 /** What the store has to find a task by, made by the machine. */

@@ -2,6 +2,7 @@ import type { HandlerInfo, KeyKind } from '../contract/index.ts';
 import type { AttemptState, NewEvent, TaskState } from '../core/task.ts';
 import type {
   AttemptRow,
+  AttemptSight,
   ClaimName,
   ClaimQuery,
   KeyQuery,
@@ -99,6 +100,26 @@ export interface Reads {
     workerId: string,
   ): Promise<readonly { readonly row: TaskRow; readonly attempt: AttemptRow }[]>;
   countOpenAttempts(project: string, workerId: string): Promise<number>;
+  /**
+   * Attempts that were claimed from `fromMs` on, oldest first: of at most `most` rows, evenly spaced over the time, those of
+   * the project. For people: it costs what `most` costs, however many there are.
+   */
+  attemptsSince(
+    project: string,
+    fromMs: number,
+    most: number,
+  ): Promise<{
+    readonly rows: readonly AttemptSight[];
+    /** 1: all of them; else every so-many-th was looked at. */
+    readonly every: number;
+  }>;
+  /** Ended attempts of a worker among the `looked` newest of all, newest first. */
+  endedAttempts(
+    project: string,
+    workerId: string,
+    looked: number,
+    limit: number,
+  ): Promise<readonly AttemptSight[]>;
   /** Whether a session that was seen has been superseded; `undefined`: not seen (or forgotten). */
   session(
     project: string,

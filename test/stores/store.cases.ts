@@ -674,6 +674,78 @@ export function storeCases(
       expect(await all(refs[1] as number)).toEqual(refs.slice(2));
     });
 
+    it('gives the attempts since an instant, and how they went, oldest first', async () => {
+      const rows: [TaskRow, TaskRow, TaskRow] = [
+        await insert(taskOf({ queuedAtMs: nowMs - 40, availableAtMs: nowMs - 30 })),
+        await insert(taskOf({ type: 'demo/Other', schemaVersion: 3 })),
+        await insert(taskOf({ project: 'q' })),
+      ];
+      const [one, two, foreign] = rows;
+      const old = attemptOf(one.task, { claimedAtMs: nowMs - 1_000, endedAtMs: nowMs - 900 });
+      const now = attemptOf(one.task, { state: 'succeeded', countedAtMs: nowMs, endedAtMs: nowMs });
+      const open = attemptOf(two.task, { workerId: 'w2' });
+      await store.write(async (tx) => {
+        await tx.insertAttempt(one, old);
+        await tx.insertAttempt(one, now);
+        await tx.insertAttempt(foreign, attemptOf(foreign.task));
+        await tx.insertAttempt(two, open);
+        const taken: TaskState = { ...one.task, attemptId: now.id };
+        await tx.saveTask(one, taken, { dueAtMs: undefined, attention: false });
+      });
+      const since = await store.attemptsSince('p', nowMs, 100);
+      expect(since).toEqual({
+        every: 1,
+        rows: [
+          {
+            id: now.id,
+            taskId: one.task.id,
+            type: 'demo/hello',
+            schemaVersion: 1,
+            workerId: 'w1',
+            state: 'succeeded',
+            availableAtMs: nowMs - 30,
+            countedAtMs: nowMs,
+            endedAtMs: nowMs,
+          },
+          {
+            id: open.id,
+            taskId: two.task.id,
+            type: 'demo/Other',
+            schemaVersion: 3,
+            workerId: 'w2',
+            state: 'leased',
+          },
+        ],
+      });
+      // Of one that was tried again nobody knows any more since when it had waited before.
+      expect((await store.attemptsSince('p', 0, 100)).rows[0]).toMatchObject({
+        id: old.id,
+        availableAtMs: undefined,
+      });
+      expect((await store.endedAttempts('p', 'w1', 100, 5)).map(({ id }) => id)).toEqual([
+        now.id,
+        old.id,
+      ]);
+      expect(await store.endedAttempts('p', 'w1', 100, 1)).toHaveLength(1);
+      expect(await store.endedAttempts('p', 'w1', 1, 5)).toEqual([]);
+      expect(await store.endedAttempts('p', 'w2', 100, 5)).toEqual([]);
+    });
+
+    it('looks at no more attempts than it was told to, evenly spaced', async () => {
+      const row = await insert(taskOf());
+      await store.write(async (tx) => {
+        for (let i = 0; i < 20; i++)
+          await tx.insertAttempt(
+            row,
+            attemptOf(row.task, { claimedAtMs: nowMs + i, fence: i + 1 }),
+          );
+      });
+      const found = await store.attemptsSince('p', nowMs + 10, 4);
+      expect(found.every).toBe(3);
+      expect(found.rows).toHaveLength(4);
+      expect(await store.attemptsSince('p', nowMs + 20, 4)).toEqual({ every: 1, rows: [] });
+    });
+
     it('counts the queue by pool and type', async () => {
       await insert(taskOf({ createdAtMs: nowMs - 500 }));
       await insert(taskOf({ availableAtMs: nowMs + 1_000 }));

@@ -1,4 +1,4 @@
-import type { Reads, TaskPage, TaskQuery, TaskRow } from '../../ports/store.ts';
+import type { AttemptSight, Reads, TaskPage, TaskQuery, TaskRow } from '../../ports/store.ts';
 import { type KeptAttempt, key, type Tables } from './tables.ts';
 
 export function memoryReads(t: Tables): Reads {
@@ -16,6 +16,21 @@ export function memoryReads(t: Tables): Reads {
     row: taskByRef(kept.taskRef) as TaskRow,
     attempt: { ref: kept.ref, attempt: kept.attempt },
   });
+  const sightOf = ({ taskRef, attempt }: KeptAttempt): AttemptSight => {
+    const { task } = taskByRef(taskRef) as TaskRow;
+    return {
+      id: attempt.id,
+      taskId: task.id,
+      type: task.type,
+      schemaVersion: task.schemaVersion,
+      workerId: attempt.workerId,
+      state: attempt.state,
+      availableAtMs:
+        task.attemptId === attempt.id ? Math.max(task.queuedAtMs, task.availableAtMs) : undefined,
+      countedAtMs: attempt.countedAtMs,
+      endedAtMs: attempt.endedAtMs,
+    };
+  };
   const openOf = (project: string, workerId: string) =>
     t.open
       .entries()
@@ -47,6 +62,26 @@ export function memoryReads(t: Tables): Reads {
     },
     async countOpenAttempts(project, workerId) {
       return openOf(project, workerId).length;
+    },
+    async attemptsSince(project, fromMs, most) {
+      const all = t.attempts.values().filter(({ attempt }) => attempt.claimedAtMs >= fromMs);
+      const every = Math.max(1, Math.ceil(all.length / most));
+      const rows = all.filter((kept, i) => i % every === 0 && kept.attempt.project === project);
+      return { rows: rows.map(sightOf), every };
+    },
+    async endedAttempts(project, workerId, looked, limit) {
+      return t.attempts
+        .values()
+        .slice(-looked)
+        .reverse()
+        .filter(
+          ({ attempt }) =>
+            attempt.project === project &&
+            attempt.workerId === workerId &&
+            attempt.endedAtMs !== undefined,
+        )
+        .slice(0, limit)
+        .map(sightOf);
     },
     async payload(taskRef, part) {
       return t.payloads.get(key(part, taskRef));

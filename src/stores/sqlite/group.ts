@@ -1,5 +1,6 @@
 import type { Note, Reads, Transaction } from '../../ports/store.ts';
 import { type GroupCommit, GroupLost } from '../command-queue.ts';
+import { attemptSights } from './attempt-sights.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import { ATTEMPT_CHANGING, TASK_CHANGING } from './columns.ts';
 import type { Connection } from './connection.ts';
@@ -14,6 +15,7 @@ import { workerReads, workerWrites } from './workers.ts';
 
 export const sqliteReads = (c: Connection, kept?: Kept): Reads => ({
   ...taskReads(c, kept),
+  ...attemptSights(c),
   ...journalReads(c),
   ...workerReads(c),
   ...keyReads(c),
