@@ -58,6 +58,8 @@ export const controlPlaneDefaults = {
   /** A page of a list that is longer than this ends sooner: 500 results of 256 KB would be 128 MB. */
   pageChars: 8_388_608,
   shutdownMs: 5 * SECOND,
+  /** A task whose attempts were lost so often is told to people: once happens to any worker. The store's index holds it too. */
+  losingFrom: 2,
 } as const;
 
 /** Keys, and how often they may be used. */

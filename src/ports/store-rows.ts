@@ -149,6 +149,16 @@ export interface QueueGroup extends Omit<Spot, 'project'> {
   readonly oldestQueuedAtMs?: number | undefined;
 }
 
+/** Failed tasks that are alike. */
+export interface FailureGroup {
+  readonly type: string;
+  readonly schemaVersion: number;
+  /** Of their errors. */
+  readonly code: string;
+  readonly tasks: number;
+  readonly newestId: string;
+}
+
 export interface WorkerRow {
   readonly project: string;
   readonly workerId: string;

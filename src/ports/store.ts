@@ -1,10 +1,11 @@
-import type { HandlerInfo, KeyKind } from '../contract/index.ts';
+import type { HandlerInfo, KeyKind, TaskStatus } from '../contract/index.ts';
 import type { AttemptState, NewEvent, TaskState } from '../core/task.ts';
 import type {
   AttemptRow,
   AttemptSight,
   ClaimName,
   ClaimQuery,
+  FailureGroup,
   KeyQuery,
   KeyRow,
   NewTaskFacts,
@@ -89,6 +90,12 @@ export interface Reads {
   logs(taskRef: number, after: number, limit: number): Promise<readonly StoredLogLine[]>;
   action(taskRef: number, actionId: string): Promise<StoredAction | undefined>;
   queue(project: string): Promise<readonly QueueGroup[]>;
+  /** How many tasks have that status, counted up to `atMost`: nobody counts a long list. */
+  countTasks(project: string, status: TaskStatus, atMost: number): Promise<number>;
+  /** The newest `among` failed tasks by type, version and code, without those that wait for a decision; newest first. */
+  failureGroups(project: string, among: number): Promise<readonly FailureGroup[]>;
+  /** Queued or running tasks whose attempts were lost `losingFrom` times or more, newest first. */
+  losingTasks(project: string, limit: number): Promise<readonly TaskRow[]>;
 
   worker(project: string, workerId: string): Promise<WorkerRow | undefined>;
   /** In the order of their ids. */

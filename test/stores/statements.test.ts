@@ -117,6 +117,9 @@ async function everything(tx: Transaction): Promise<void> {
   await tx.logs(row.ref, 0, 9);
   await tx.action(row.ref, 'a');
   await tx.queue('p');
+  await tx.countTasks('p', 'failed', 3);
+  await tx.failureGroups('p', 3);
+  await tx.losingTasks('p', 3);
   await tx.worker('p', 'w');
   await tx.workers('p');
   await tx.handlers('p', 'w');
@@ -211,3 +214,42 @@ it('write only what changes, also when a row is read twice and was written in be
   group.commit();
   expect(await kept()).toEqual({ ...task, seq: 9 });
 });
+
+it('find what people look at by an index, however many tasks there are', async () => {
+  await command(put);
+  const plan = (sql: string) =>
+    c
+      .all(`EXPLAIN QUERY PLAN ${sql}`)
+      .map(({ detail }) => String(detail))
+      .join('; ');
+  const asked = await asks(() =>
+    command(async (tx) => {
+      await tx.countTasks('p', 'failed', 3);
+      await tx.failureGroups('p', 3);
+      await tx.losingTasks('p', 3);
+    }),
+  );
+  expect(asked.map(plan)).toEqual([
+    expect.stringContaining('COVERING INDEX tasks_list'),
+    expect.stringContaining('INDEX tasks_list'),
+    expect.stringContaining('INDEX tasks_losing'),
+  ]);
+});
+
+/** What SQLite is asked for a while. */
+async function asks(work: () => Promise<unknown>): Promise<string[]> {
+  const statements: string[] = [];
+  const { get, all, allValues } = c;
+  const noting =
+    <T>(method: (sql: string, ...values: never[]) => T) =>
+    (sql: string, ...values: never[]) => {
+      statements.push(sql);
+      return method.call(c, sql, ...values);
+    };
+  c.get = noting(get);
+  c.all = noting(all);
+  c.allValues = noting(allValues);
+  await work();
+  Object.assign(c, { get, all, allValues });
+  return statements;
+}

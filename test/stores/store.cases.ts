@@ -774,6 +774,56 @@ export function storeCases(
       ]);
     });
 
+    it('counts a status up to a bound', async () => {
+      for (let i = 0; i < 4; i++) await insert(taskOf({ status: 'failed' }));
+      await insert(taskOf({ status: 'failed', project: 'q' }));
+      await insert(taskOf());
+      expect(await store.countTasks('p', 'failed', 10)).toBe(4);
+      expect(await store.countTasks('p', 'failed', 3)).toBe(3);
+      expect(await store.countTasks('p', 'expired', 3)).toBe(0);
+    });
+
+    it('groups the newest failures by type, version and code, without those that wait for a decision', async () => {
+      const failed = (code: string | undefined, more: Partial<TaskState> = {}) =>
+        taskOf({
+          status: 'failed',
+          ...(code === undefined ? {} : { error: { code, message: 'm', retryable: false } }),
+          ...more,
+        });
+      await insert(failed('TOO_OLD'));
+      nowMs++;
+      const ids: string[] = [];
+      for (const [code, version] of [['A'], ['A'], ['A', 2], [undefined]] as const) {
+        ids.push((await insert(failed(code, { schemaVersion: version ?? 1 }))).task.id);
+        nowMs++;
+      }
+      await insert(failed('A'), { attention: true });
+      await insert(failed('A', { project: 'q' }));
+      const hello = { type: 'demo/hello', schemaVersion: 1 };
+      expect(await store.failureGroups('p', 5)).toEqual([
+        { ...hello, code: '', tasks: 1, newestId: ids[3] },
+        { ...hello, schemaVersion: 2, code: 'A', tasks: 1, newestId: ids[2] },
+        { ...hello, code: 'A', tasks: 2, newestId: ids[1] },
+      ]);
+    });
+
+    it('finds what was lost again and again and is not over, newest first', async () => {
+      const [first, second] = [taskOf({ losses: 2 }), taskOf({ losses: 5, status: 'running' })];
+      nowMs++;
+      for (const task of [
+        { ...first, id: makeId('tsk', nowMs - 1, random.bytes(10)) },
+        { ...second, id: makeId('tsk', nowMs, random.bytes(10)) },
+        taskOf({ losses: 1 }),
+        taskOf({ losses: 2, status: 'failed' }),
+        taskOf({ losses: 2, project: 'q' }),
+      ])
+        await insert(task);
+      const losses = async (limit: number) =>
+        (await store.losingTasks('p', limit)).map(({ task }) => task.losses);
+      expect(await losses(10)).toEqual([5, 2]);
+      expect(await losses(1)).toEqual([5]);
+    });
+
     it('counts on through changes, undone ones and forgetting', async () => {
       const row = await insert(taskOf());
       const facts = { dueAtMs: undefined, attention: false };

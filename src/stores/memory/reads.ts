@@ -1,4 +1,5 @@
 import type { AttemptSight, Reads, TaskPage, TaskQuery, TaskRow } from '../../ports/store.ts';
+import { attentionReads } from './attention.ts';
 import { type KeptAttempt, key, type Tables } from './tables.ts';
 
 export function memoryReads(t: Tables): Reads {
@@ -39,6 +40,7 @@ export function memoryReads(t: Tables): Reads {
       .sort((a, b) => a.ref - b.ref);
 
   return {
+    ...attentionReads(t, taskByRef),
     async task(project, id) {
       const row = taskByRef(t.taskRefs.get(id));
       return row?.task.project === project ? row : undefined;

@@ -1,6 +1,7 @@
 import type { Note, Reads, Transaction } from '../../ports/store.ts';
 import { type GroupCommit, GroupLost } from '../command-queue.ts';
 import { attemptSights } from './attempt-sights.ts';
+import { attentionReads } from './attention.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import { ATTEMPT_CHANGING, TASK_CHANGING } from './columns.ts';
 import type { Connection } from './connection.ts';
@@ -16,6 +17,7 @@ import { workerReads, workerWrites } from './workers.ts';
 export const sqliteReads = (c: Connection, kept?: Kept): Reads => ({
   ...taskReads(c, kept),
   ...attemptSights(c),
+  ...attentionReads(c),
   ...journalReads(c),
   ...workerReads(c),
   ...keyReads(c),
