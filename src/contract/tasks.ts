@@ -104,6 +104,8 @@ export const taskView = z
     waitingFor: z.string().optional(),
     input: z.unknown().optional(),
     idempotencyKey: z.string().optional(),
+    /** As submitted: the trace that the task belongs to. */
+    traceparent: z.string().optional(),
     notBeforeAt: z.string().optional(),
     /** An outcome that came after the attempt had ended as lost; `resolve` can take it. */
     lateReport: z.looseObject({ op: z.string(), at: z.string() }).optional(),

@@ -53,6 +53,7 @@ function view(
     labels: task.labels,
     effectKey: task.effectKey,
     idempotencyKey: task.idempotencyKey,
+    traceparent: task.traceparent,
     policy: task.policy,
     attempts: task.attempts,
     undelivered: task.undelivered,
