@@ -5,7 +5,7 @@ import type { KeyKind } from '../src/contract/index.ts';
 import { type App, createApp } from '../src/control-plane/app.ts';
 import { makeKey } from '../src/control-plane/keys.ts';
 import { sha256 } from '../src/control-plane/lease-token.ts';
-import type { Store } from '../src/ports/store.ts';
+import type { Note, Store } from '../src/ports/store.ts';
 import { openMemoryStore } from '../src/stores/memory.ts';
 import { openSqliteStore } from '../src/stores/sqlite.ts';
 import type { WireInit } from '../src/wire/fetch.ts';
@@ -218,10 +218,11 @@ export class ControlPlaneNode {
         }),
       keyByHash: (hash: string) =>
         life.pass(async () => (this.#refused.has(hash) ? undefined : inner.keyByHash(hash))),
-      subscribe: (listener: Parameters<Store['subscribe']>[0]) => {
-        const end = inner.subscribe((notes) => {
-          if (life.alive) listener(notes);
+      subscribe: (...listeners: Parameters<Store['subscribe']>) => {
+        const [listener, early] = listeners.map((one) => (notes: readonly Note[]) => {
+          if (life.alive) one?.(notes);
         });
+        const end = inner.subscribe(listener as (typeof listeners)[0], early);
         life.onDeath(end);
         return end;
       },

@@ -92,16 +92,23 @@ export function createApp(options: AppOptions): App {
   const sweep = new SweepLoop(services);
   const ping = new PingLoop(services);
   const keys = new KeyLoop(services);
-  const end = store.subscribe((notes) => {
+  const safely = (work: () => void) => {
     try {
-      keyWatch.take(notes);
-      facts.take(notes);
-      hub.take(notes);
+      work();
     } catch (error) {
       // Hints may be lost; what was kept stays kept.
       options.log.error('hints.failed', 'Hints of a commit could not be given.', { error });
     }
-  });
+  };
+  const end = store.subscribe(
+    (notes) =>
+      safely(() => {
+        keyWatch.take(notes);
+        facts.take(notes);
+        hub.take(notes);
+      }),
+    (notes) => safely(() => hub.hint(notes)),
+  );
 
   return {
     fetch: async (request) => mounted.fetch(request),

@@ -141,21 +141,29 @@ export class Hub {
     });
   }
 
-  /** Notes of one commit. */
-  take(notes: readonly Note[]): void {
+  /**
+   * Notes of one commit, while the disk is still at it: who is told of work asks for it meanwhile. What he is given waits
+   * for the disk, and a hint that comes to nothing costs a claim.
+   */
+  hint(notes: readonly Note[]): void {
+    if (this.#workers.size === 0) return;
     const available = new Map<string, { readonly spot: Spot; tasks: number }>();
+    for (const note of notes) {
+      if (note.kind !== 'available') continue;
+      // None of the names can hold a line break.
+      const name = `${note.project}\n${note.pool}\n${note.type}\n${note.schemaVersion}`;
+      const group = available.get(name) ?? { spot: note, tasks: 0 };
+      group.tasks++;
+      available.set(name, group);
+    }
+    for (const { spot, tasks } of available.values()) this.#wake(spot, tasks);
+  }
+
+  /** Notes of one commit, now that it is durable. */
+  take(notes: readonly Note[]): void {
     const told = new Map<string, string[]>();
     for (const note of notes) {
       switch (note.kind) {
-        case 'available': {
-          if (this.#workers.size === 0) break;
-          // None of the names can hold a line break.
-          const name = `${note.project}\n${note.pool}\n${note.type}\n${note.schemaVersion}`;
-          const group = available.get(name) ?? { spot: note, tasks: 0 };
-          group.tasks++;
-          available.set(name, group);
-          break;
-        }
         case 'task':
           if (this.#producers.size > 0) this.#write(note, told);
           for (const wake of this.#waiters.get(note.taskId) ?? []) wake();
@@ -177,7 +185,6 @@ export class Hub {
       }
     }
     for (const [project, events] of told) this.#tellProducers(project, events);
-    for (const { spot, tasks } of available.values()) this.#wake(spot, tasks);
   }
 
   /** Ends every stream and every wait. Twice is fine. */

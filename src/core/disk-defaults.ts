@@ -10,11 +10,11 @@ export const diskDefaults = {
   /** What is added at once is copied into the system's memory in the event loop up to this size: some 20 µs … */
   atOnceBytes: 65_536,
   /** … unless a sync has been under way for so long: the disk is slow or hangs, and writes may soon wait for it too; … */
-  slowSyncMs: 20,
+  slowSyncMs: 100,
   /** … or a write took so long, … */
-  slowWriteMs: 5,
+  slowWriteMs: 50,
   /** … for this time after it. */
-  slowForMs: 5 * SECOND,
+  slowForMs: SECOND,
 } as const;
 
 export const spoolDefaults = {

@@ -48,8 +48,15 @@ export interface Store extends Reads {
   readonly epoch: string;
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   nowMs(): Promise<number>;
-  /** @returns the end of the subscription. */
-  subscribe(listener: (notes: readonly Note[]) => void): () => void;
+  /**
+   * @param early is told of the same notes sooner: at the commit, while the disk is still at it, and also where that fails
+   * then. For what may come to nothing: what is asked for because of it waits for the disk all the same.
+   * @returns the end of the subscription.
+   */
+  subscribe(
+    listener: (notes: readonly Note[]) => void,
+    early?: (notes: readonly Note[]) => void,
+  ): () => void;
   /** Since it was opened. */
   readonly stats: StoreStats;
   /** Its files were taken away: everything is refused as `UNAVAILABLE` until it is opened anew. */

@@ -45,7 +45,9 @@ type Outcome =
 export class CommandQueue<Tx> {
   readonly #group: GroupCommit<Tx>;
   readonly #defer: (run: () => void) => void;
-  readonly #listeners = new Set<(notes: readonly Note[]) => void>();
+  readonly #listeners = new Set<Listener>();
+  /** Told at the commit. */
+  readonly #early = new Set<Listener>();
   #waiting: Waiting<Tx>[] = [];
   #busy = false;
   #closed = false;
@@ -81,9 +83,14 @@ export class CommandQueue<Tx> {
     });
   }
 
-  subscribe(listener: (notes: readonly Note[]) => void): () => void {
+  /** See `Store.subscribe`. */
+  subscribe(listener: Listener, early?: Listener): () => void {
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    if (early) this.#early.add(early);
+    return () => {
+      this.#listeners.delete(listener);
+      if (early) this.#early.delete(early);
+    };
   }
 
   /** Waits for the commands that were given before; refuses later ones. */
@@ -107,6 +114,7 @@ export class CommandQueue<Tx> {
     const group: Group<Tx> = { commands: [], outcomes: [], notes: [] };
     const kept = await this.#carryOut(group);
     const durable = kept ? this.#group.durable : undefined;
+    if (group.notes.length > 0) for (const listener of this.#early) listener(group.notes);
     if (durable === undefined) this.#answer(group);
     else {
       this.#unanswered++;
@@ -195,6 +203,8 @@ export class CommandQueue<Tx> {
     group.notes = [];
   }
 }
+
+type Listener = (notes: readonly Note[]) => void;
 
 interface Group<Tx> {
   readonly commands: Waiting<Tx>[];

@@ -51,7 +51,7 @@ export function openMemoryStore(options: {
     epoch: Buffer.from(options.random.bytes(16)).toString('base64url'),
     nowMs: async () => now(),
     write: (work) => queue.run(work),
-    subscribe: (listener) => queue.subscribe(listener),
+    subscribe: (listener, early) => queue.subscribe(listener, early),
     get stats() {
       return queue.stats;
     },

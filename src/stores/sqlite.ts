@@ -154,8 +154,11 @@ class SqliteStore implements Omit<Store, keyof Reads> {
     return this.#queue.run(work);
   }
 
-  subscribe(listener: (notes: readonly Note[]) => void): () => void {
-    return this.#queue.subscribe(listener);
+  subscribe(
+    listener: (notes: readonly Note[]) => void,
+    early?: (notes: readonly Note[]) => void,
+  ): () => void {
+    return this.#queue.subscribe(listener, early);
   }
 
   close(): Promise<void> {
