@@ -32,12 +32,12 @@ function executable(): string {
 export default defineConfig(({ mode: asked }) => {
   const mode = asked === 'faults-long' ? 'faults' : asked;
   return {
-    // Migrations and the specification are imported as text, as in the bundle.
+    // Migrations, the specification and what runs in a browser are imported as text, as in the bundle.
     plugins: [
       {
         name: 'as-text',
         transform: (code: string, id: string) =>
-          /\.(sql|md)$/.test(id)
+          /\.(sql|md|client\.js)$/.test(id)
             ? { code: `export default ${JSON.stringify(code)};`, map: null }
             : null,
       },

@@ -47,7 +47,7 @@ export function bundleOptions(root) {
     minifySyntax: true,
     lineLimit: 160,
     legalComments: 'none',
-    loader: { '.sql': 'text', '.md': 'text' },
+    loader: { '.sql': 'text', '.md': 'text', '.client.js': 'text' },
     // Bundled CommonJS packages ask for Node's own modules with `require`, and some for their place.
     banner: { js: commonJs },
     define: { __filename: '__bundleFile', __dirname: '__bundleFolder' },

@@ -24,7 +24,7 @@ export async function bundleSimulator(root, name, more = {}) {
     platform: 'node',
     format: 'esm',
     packages: 'external',
-    loader: { '.sql': 'text', '.md': 'text' },
+    loader: { '.sql': 'text', '.md': 'text', '.client.js': 'text' },
     logLevel: 'error',
     outfile,
     ...more,

@@ -8,3 +8,9 @@ declare module '*.md' {
   const text: string;
   export default text;
 }
+
+/** What runs in a browser: it is served as it is written. */
+declare module '*.client.js' {
+  const text: string;
+  export default text;
+}

@@ -28,7 +28,9 @@ const SRC_ROOMS: Record<string, string[]> = {
   worker: ['spool', 'core', 'ports', 'contract'],
   handler: ['contract'],
   client: ['spool', 'wire', 'core', 'ports', 'contract'],
-  'control-plane': ['core', 'ports', 'contract'],
+  // Pages where people look: a client of the contract's calls inside the process, and no other.
+  pages: ['core', 'ports', 'contract'],
+  'control-plane': ['pages', 'core', 'ports', 'contract'],
   // The fake control plane: an independent reading of the contract's text.
   fcp: [],
   // The kits: cases against any control plane, and any worker.
@@ -61,7 +63,16 @@ const PUT_TOGETHER: Record<string, { rooms: string[]; doors: string[] }> = {
   'src/control-plane/tls-files.ts': { rooms: [], doors: ['node:fs', 'node:tls'] },
 };
 /** Rooms whose I/O goes through ports: no door of their own to the outside. */
-const NO_DOORS = ['contract', 'core', 'ports', 'spool', 'worker', 'control-plane', 'client'];
+const NO_DOORS = [
+  'contract',
+  'core',
+  'ports',
+  'spool',
+  'worker',
+  'pages',
+  'control-plane',
+  'client',
+];
 const DOORS =
   /^(node:(fs|fs\/promises|child_process|net|tls|dns|http|https|http2|dgram|cluster|worker_threads|timers|timers\/promises|os|sqlite|process)|undici|eventsource|pino|proper-lockfile|write-file-atomic|@hono\/node-server)$/;
 

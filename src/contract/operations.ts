@@ -326,3 +326,10 @@ function limited<T extends Operation>(operation: T): T {
   if (operation.keys === 'open' || operation.uncounted) return operation;
   return { ...operation, problems: [...operation.problems, 'RATE_LIMITED'] };
 }
+
+type Row<K extends OperationId> = Extract<(typeof table)[number], { id: K }>;
+type Shape<T> = T extends z.ZodType ? z.infer<T> : unknown;
+/** What a call is answered with where it succeeds. */
+export type CallAnswer<K extends OperationId> = {
+  [S in keyof Row<K>['answers']]: Shape<Row<K>['answers'][S]>;
+}[keyof Row<K>['answers']];

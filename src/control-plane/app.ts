@@ -1,5 +1,8 @@
 import { limits as wireLimits } from '../contract/limits.ts';
 import { controlPlaneDefaults, serverDefaults } from '../core/defaults.ts';
+import type { PagesOptions } from '../pages/options.ts';
+import { makePages } from '../pages/pages.ts';
+import type { Peer } from '../pages/peer.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
@@ -10,6 +13,7 @@ import { KeyLoop } from './key-loop.ts';
 import { KeyUse } from './key-use.ts';
 import { KeyWatch } from './key-watch.ts';
 import { type AnswerTo, mount } from './mount.ts';
+import { pageForms } from './page-forms.ts';
 import { PingLoop } from './ping-loop.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { operationsRoutes } from './routes/operations.ts';
@@ -35,13 +39,15 @@ export interface AppOptions {
   readonly timing?: Partial<Timing>;
   /** Whose turn it is; shared with the socket, which tells it what is not taken. Default: those of `serverDefaults`. */
   readonly turns?: Turns | undefined;
+  /** The pages, and where the control plane is reached. Default: with a key only. */
+  readonly pages?: Partial<Pick<PagesOptions, 'access' | 'place'>> | undefined;
   /** Of the product, for the OpenAPI document. */
   readonly version?: string;
 }
 
 export interface App {
-  /** Answers a request. Never rejects. */
-  fetch(request: Request): Promise<Response>;
+  /** Answers a request. Never rejects. @param peer who sent it, as the socket saw; unknown: nobody of this machine. */
+  fetch(request: Request, peer?: Peer): Promise<Response>;
   /** Answers a call that was found already, without a `Request`. Never rejects. */
   readonly answerTo: AnswerTo;
   /** A new one, for an answer that the socket makes itself. */
@@ -89,6 +95,11 @@ export function createApp(options: AppOptions): App {
       ...keyRoutes,
     },
   });
+  const pages = makePages({
+    ...pageForms(services, mounted.answerTo),
+    access: options.pages?.access ?? 'open',
+    place: options.pages?.place ?? { loopback: false, behindProxy: false, secure: false },
+  });
   const sweep = new SweepLoop(services);
   const ping = new PingLoop(services);
   const keys = new KeyLoop(services);
@@ -111,7 +122,7 @@ export function createApp(options: AppOptions): App {
   );
 
   return {
-    fetch: async (request) => mounted.fetch(request),
+    fetch: async (request, peer) => pages.answer(request, peer) ?? mounted.fetch(request),
     answerTo: mounted.answerTo,
     requestId: mounted.requestId,
     async start() {
@@ -121,6 +132,7 @@ export function createApp(options: AppOptions): App {
     },
     async stop() {
       hub.stop();
+      pages.stop();
       await Promise.all([sweep.stop(), ping.stop(), keys.stop()]);
       end();
     },

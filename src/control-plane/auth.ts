@@ -1,6 +1,6 @@
 import { KEY_PREFIX } from '../contract/index.ts';
 import type { Operation } from '../contract/operations.ts';
-import { type Asked, beyondLimits, keyState } from '../core/key-rules.ts';
+import { type Asked, beyondLimits, isLocalKey, keyState } from '../core/key-rules.ts';
 import { retryAfterSeconds } from '../core/rate-limit.ts';
 import type { KeyRow } from '../ports/store.ts';
 import { isRefusal, type Refusal, refusal } from './answer.ts';
@@ -12,13 +12,15 @@ import { instantText } from './task-view.ts';
 /**
  * Who calls, and whether a key of that kind may, now. What it costs is bounded whoever asks: one hash of a short text
  * and one look into an index; nothing of the body is read and nothing is written.
+ * @param who it is, where that was found out in another way (pages).
  */
 export async function authorise(
   services: Services,
   request: CallRequest,
   operation: Operation,
+  who?: KeyRow,
 ): Promise<KeyRow | Refusal> {
-  const key = await authenticate(services, request);
+  const key = who ?? (await authenticate(services, request));
   if (isRefusal(key)) return key;
   if (!operation.uncounted) {
     const retryAfterMs = services.keyUse.count(key);
@@ -45,6 +47,7 @@ export async function stillUsable(
   seen: number,
 ): Promise<Refusal | undefined> {
   if (keyWatch.revocations === seen && key.expiresAtMs === undefined) return undefined;
+  if (isLocalKey(key.id)) return undefined;
   const row = keyWatch.revocations === seen ? key : await store.keyById(key.id);
   return endedKey(await store.nowMs(), row);
 }
@@ -96,6 +99,14 @@ async function authenticate(
   const [, key] = /^Bearer +(\S{1,512})$/i.exec(header.trim()) ?? [];
   if (key === undefined || !key.startsWith(KEY_PREFIX))
     return unauthenticated('The Authorization header holds no key of the form "Bearer il_…".');
+  return keyOf({ store, keyUse, keyLooks }, key);
+}
+
+/** The key that a text is. */
+export async function keyOf(
+  { store, keyUse, keyLooks }: Pick<Services, 'store' | 'keyUse' | 'keyLooks'>,
+  key: string,
+): Promise<KeyRow | Refusal> {
   const row = await keyLooks.byHash(sha256(key));
   const nowMs = await store.nowMs();
   const ended = endedKey(nowMs, row);

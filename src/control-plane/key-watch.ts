@@ -1,4 +1,4 @@
-import { keyState } from '../core/key-rules.ts';
+import { isLocalKey, keyState } from '../core/key-rules.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { KeyRow, Note, Store } from '../ports/store.ts';
 
@@ -76,6 +76,7 @@ export class KeyWatch {
   }
 
   async #look(id: string): Promise<KeyRow[]> {
+    if (isLocalKey(id)) return [];
     const row = await this.#store.keyById(id);
     if (row && keyState(await this.#store.nowMs(), row) === 'usable') return [];
     for (const told of [...(this.#watchers.get(id) ?? [])]) told();

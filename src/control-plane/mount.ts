@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { BASE_PATH, CONTRACT_HEADER, CONTRACT_VERSION } from '../contract/limits.ts';
 import { type Operation, operations } from '../contract/operations.ts';
+import type { KeyRow } from '../ports/store.ts';
 import {
   type Answer,
   headersOf,
@@ -21,7 +22,6 @@ import type {
 } from './call.ts';
 import { type CallRequest, ofFetch } from './call-request.ts';
 import { failure } from './failure.ts';
-import { failuresPage } from './failures-page.ts';
 import type { Services } from './services.ts';
 import type { Lane } from './turns.ts';
 import { check } from './validate.ts';
@@ -36,6 +36,8 @@ export type AnswerTo = (
   operation: KnownOperation,
   request: CallRequest,
   params: Readonly<Record<string, string>>,
+  /** Who calls, where that was found out before: the request names no key then. */
+  who?: KeyRow,
 ) => Promise<{ readonly answer: Answer; readonly requestId: string }>;
 
 type KnownOperation = Operation & { readonly id: OpenOperationId | KeyedOperationId };
@@ -53,10 +55,10 @@ export function mount(services: Services, routes: Routes): Mounted {
   const app = new Hono({ strict: false });
   const nextId = requestIds(services);
 
-  const answerTo: AnswerTo = async (operation, request, params) => {
+  const answerTo: AnswerTo = async (operation, request, params, who) => {
     const requestId = nextId();
     try {
-      const done = await run(services, routes, operation, request, params, requestId);
+      const done = await run(services, routes, operation, request, params, requestId, who);
       return { answer: isRefusal(done) ? problemAnswer(done, requestId) : done, requestId };
     } catch (error) {
       const what = `${operation.method} ${operation.path}`;
@@ -79,12 +81,6 @@ export function mount(services: Services, routes: Routes): Mounted {
     });
   }
 
-  let page: Uint8Array<ArrayBuffer> | undefined;
-  app.get('/failures', () => {
-    page ??= Buffer.from(failuresPage());
-    return respond({ status: 200, body: page, type: 'text/html; charset=utf-8' }, nextId());
-  });
-
   app.notFound(({ req }) => {
     const requestId = nextId();
     return respond(problemAnswer(noRoute(req.method, req.path), requestId), requestId);
@@ -99,6 +95,7 @@ async function run(
   request: CallRequest,
   params: Readonly<Record<string, string>>,
   requestId: string,
+  who?: KeyRow,
 ): Promise<Answer | Refusal> {
   const spoken = request.header(CONTRACT_NAME)?.trim() ?? String(CONTRACT_VERSION);
   if (spoken !== String(CONTRACT_VERSION)) {
@@ -112,7 +109,7 @@ async function run(
   if (operation.keys === 'open') return routes.open[operation.id as OpenOperationId](call);
 
   const keySeen = services.keyWatch.revocations;
-  const key = await authorise(services, request, operation);
+  const key = await authorise(services, request, operation, who);
   if (isRefusal(key)) return key;
   let query: unknown = {};
   if (operation.query) {

@@ -1,5 +1,5 @@
 import type { KeyKind } from '../contract/service.ts';
-import { keyState } from '../core/key-rules.ts';
+import { isLocalKey, keyState } from '../core/key-rules.ts';
 import type { KeyRow } from '../ports/store.ts';
 import { PING } from './event-stream.ts';
 import type { Hub, Listener, WorkerListener } from './hub.ts';
@@ -60,6 +60,7 @@ async function mayListen(
   listener: Listener | WorkerListener,
   keys: Map<string, Promise<KeyRow | undefined>>,
 ): Promise<boolean> {
+  if (isLocalKey(listener.keyId)) return true;
   const look = keys.get(listener.keyId) ?? store.keyById(listener.keyId);
   keys.set(listener.keyId, look);
   const key = await look;

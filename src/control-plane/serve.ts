@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { TaskError } from '../contract/errors.ts';
 import { limits } from '../contract/limits.ts';
 import { controlPlaneDefaults, serverDefaults } from '../core/defaults.ts';
+import type { PagesAccess } from '../pages/options.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
@@ -49,6 +50,8 @@ export interface ServeOptions {
   readonly tls?: TlsFiles | undefined;
   /** Plain http beyond loopback: something in front speaks TLS, and only that reaches this port [false]. */
   readonly behindProxy?: boolean | undefined;
+  /** Who may look at the pages. Default `open`: on loopback whoever is at this machine, else with a key. */
+  readonly pages?: PagesAccess | undefined;
 }
 
 export interface ServedControlPlane {
@@ -83,6 +86,14 @@ export async function serveControlPlane(options: ServeOptions): Promise<ServedCo
   const turns = new Turns(socket);
   const app = createApp({
     ...options,
+    pages: {
+      access: options.pages ?? 'open',
+      place: {
+        loopback: !beyond,
+        behindProxy: options.behindProxy === true,
+        secure: certificate !== undefined || options.behindProxy === true,
+      },
+    },
     turns,
     store: base.store,
     secret: base.secret,

@@ -12,6 +12,7 @@ import { TaskError } from '../contract/errors.ts';
 import { CONTRACT_HEADER, CONTRACT_VERSION } from '../contract/limits.ts';
 import { makeProblem } from '../contract/problems.ts';
 import type { serverDefaults } from '../core/defaults.ts';
+import { isLoopbackAddress, type Peer } from '../pages/peer.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { problemAnswer, refusal } from './answer.ts';
@@ -26,7 +27,7 @@ import type { Turns } from './turns.ts';
 export type SocketLimits = { readonly [K in keyof typeof serverDefaults]: number };
 
 export interface SocketOptions {
-  readonly fetch: (request: Request) => Promise<Response>;
+  readonly fetch: (request: Request, peer: Peer) => Promise<Response>;
   /** With it plain calls take the short way. */
   readonly answerTo?: AnswerTo | undefined;
   /** For what cannot be read as a call. */
@@ -71,7 +72,7 @@ export function makeServer(options: SocketOptions): Opened {
   });
   const byFetch = getRequestListener(
     async (request, { incoming, outgoing }) => {
-      const response = await fetch(request);
+      const response = await fetch(request, peerOf(incoming));
       readers.began(outgoing, incoming.url ?? '');
       return response;
     },
@@ -140,6 +141,18 @@ export function makeServer(options: SocketOptions): Opened {
     for (const socket of sockets) socket.destroy();
   };
   return { server, cut };
+}
+
+function peerOf({
+  socket,
+}: {
+  readonly socket: Pick<Socket, 'remoteAddress' | 'localAddress'>;
+}): Peer {
+  const { remoteAddress = '', localAddress } = socket;
+  return {
+    address: remoteAddress,
+    loopback: isLoopbackAddress(remoteAddress) && isLoopbackAddress(localAddress),
+  };
 }
 
 /** A flood is told once in a while, not once a connection. */

@@ -15,6 +15,20 @@ export function keyState(
   return expiresAtMs !== undefined && expiresAtMs <= nowMs ? 'expired' : 'usable';
 }
 
+/**
+ * Whoever looks at the pages from this machine without a key: an admin of the project they chose. No key has this id, it is
+ * never kept, and only the pages hand it out, after they have seen where the request comes from.
+ */
+export function localKey(project: string): KeyRow {
+  return { id: LOCAL_ID, project, name: 'this machine', kind: 'admin', hash: '', createdAtMs: 0 };
+}
+
+export function isLocalKey(id: string): boolean {
+  return id === LOCAL_ID;
+}
+
+const LOCAL_ID = 'local';
+
 /** What a call asks for, each with the path of its field in the request. */
 export interface Asked {
   readonly pools?: readonly (readonly [field: string, pool: string])[];

@@ -146,6 +146,8 @@ export interface Reads {
   keyByHash(hash: string): Promise<KeyRow | undefined>;
   keyById(id: string): Promise<KeyRow | undefined>;
   keys(query: KeyQuery): Promise<readonly KeyRow[]>;
+  /** Those that keys were made for, whatever has become of these; in the order of their names, at most 200. */
+  projects(): Promise<readonly string[]>;
   /** Of all projects, whatever has become of them. */
   countKeys(): Promise<number>;
   /** Of a project and kind, neither revoked nor expired at that time. */

@@ -14,7 +14,7 @@ export async function bundled(file: string, folder: string): Promise<string> {
     format: 'esm',
     platform: 'node',
     target: 'node24',
-    loader: { '.sql': 'text', '.md': 'text' },
+    loader: { '.sql': 'text', '.md': 'text', '.client.js': 'text' },
     banner: {
       js: "import { createRequire as __cr } from 'node:module'; const require = __cr(import.meta.url);",
     },

@@ -128,6 +128,7 @@ async function everything(tx: Transaction): Promise<void> {
   await tx.keyByHash('h');
   await tx.keyById('k');
   await tx.keys({ project: 'p', limit: 3 });
+  await tx.projects();
   await tx.countKeys();
   await tx.countUsableKeys('p', 'admin', tx.nowMs);
   await tx.countRevokedKeys();

@@ -909,6 +909,7 @@ export function storeCases(
       expect(await store.keyById('key_3')).toEqual(revoked);
       expect([await usable(nowMs), await store.countRevokedKeys()]).toEqual([3, 1]);
       expect(await store.countKeys()).toBe(5);
+      expect(await store.projects()).toEqual(['p', 'q']);
 
       const stamp = (at: number) =>
         store.write((tx) =>

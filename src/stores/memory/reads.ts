@@ -171,6 +171,9 @@ export function memoryReads(t: Tables): Reads {
         .sort((a, b) => (a.id < b.id ? 1 : -1))
         .slice(0, limit);
     },
+    async projects() {
+      return [...new Set(t.keys.values().map((row) => row.project))].sort().slice(0, 200);
+    },
     async countKeys() {
       return t.keys.size;
     },

@@ -54,6 +54,7 @@ const SEES: Partial<Record<keyof Reads, Sees>> = {
   keyByHash: keys,
   keyById: keys,
   keys,
+  projects: keys,
   countKeys: keys,
   countUsableKeys: keys,
   countRevokedKeys: keys,

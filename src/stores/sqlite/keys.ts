@@ -9,7 +9,13 @@ export function keyReads(
   c: Connection,
 ): Pick<
   Reads,
-  'keyByHash' | 'keyById' | 'keys' | 'countKeys' | 'countUsableKeys' | 'countRevokedKeys'
+  | 'keyByHash'
+  | 'keyById'
+  | 'keys'
+  | 'projects'
+  | 'countKeys'
+  | 'countUsableKeys'
+  | 'countRevokedKeys'
 > {
   return {
     async keyByHash(hash) {
@@ -28,6 +34,17 @@ export function keyReads(
         limit,
       );
       return rows.map(keyRow);
+    },
+    async projects() {
+      // From one name to the next by the index: a project may have many keys.
+      const rows = c.all(
+        `WITH RECURSIVE found(name) AS (
+           SELECT min(project) FROM keys
+           UNION ALL
+           SELECT (SELECT min(project) FROM keys WHERE project > found.name) FROM found WHERE found.name IS NOT NULL
+         ) SELECT name FROM found WHERE name IS NOT NULL LIMIT 200`,
+      );
+      return rows.map(({ name }) => name as string);
     },
     async countKeys() {
       return c.get('SELECT count(*) AS n FROM keys')?.n as number;

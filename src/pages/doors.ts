@@ -1,0 +1,131 @@
+import { makeProblem } from '../contract/problems.ts';
+import { pageDefaults } from '../core/page-defaults.ts';
+import type { Frame, Visit } from './frame.ts';
+import type { LiveStreams } from './live.ts';
+import type { PagesOptions } from './options.ts';
+import type { Who } from './page.ts';
+import { countedAddress, isOwnForm } from './peer.ts';
+import { problemPage } from './problem-page.ts';
+import { seeOther } from './respond.ts';
+import type { Session } from './session.ts';
+import { isWhy, ownAddress, signInPage, type Why } from './sign-in.ts';
+import { mayLook } from './who.ts';
+import { WrongKeys } from './wrong-keys.ts';
+
+/** In, out, and from one project to another; and what every form has to show before anything is done. */
+export class Doors {
+  readonly #o: PagesOptions;
+  readonly #frame: Frame;
+  readonly #live: LiveStreams;
+  readonly #wrong = new WrongKeys();
+
+  constructor(options: PagesOptions, frame: Frame, live: LiveStreams) {
+    this.#o = options;
+    this.#frame = frame;
+    this.#live = live;
+  }
+
+  signInShown(visit: Visit, who: Who | undefined, why?: Why, to?: string): Response {
+    const { searchParams } = visit.url;
+    const asked = searchParams.get('why');
+    const view = signInPage(
+      this.#frame.csrf(visit.session),
+      ownAddress(to ?? searchParams.get('to')),
+      why ?? (isWhy(asked) ? asked : undefined),
+      who !== undefined && !who.local,
+    );
+    return this.#frame.shown(visit, who, view);
+  }
+
+  async signIn(visit: Visit, form: URLSearchParams): Promise<Response> {
+    const { nowMs, session, request, peer, cookies } = visit;
+    const to = ownAddress(form.get('to'));
+    const address = countedAddress(request.headers, peer, this.#o.place);
+    const waitMs = this.#wrong.count(address, nowMs);
+    if (waitMs !== undefined) return this.signInShown(visit, undefined, 'many', to);
+    const key = await this.#o.keyOf((form.get('key') ?? '').trim());
+    if (key === undefined) {
+      this.#o.log.info(
+        'pages.sign-in-refused',
+        'A sign-in to the pages with a wrong key was refused.',
+        { address },
+      );
+      return this.signInShown(visit, undefined, 'wrong', to);
+    }
+    this.#wrong.forgive(address);
+    if (!mayLook(key)) return this.signInShown(visit, undefined, 'kind', to);
+    const keys = [...new Set([...session.keys, key.id])];
+    if (keys.length > pageDefaults.keysPerSession)
+      return this.signInShown(visit, undefined, 'full', to);
+    // A new one: whoever knew the old one knows nothing of this.
+    const signedIn: Session = {
+      id: Buffer.from(this.#o.random.bytes(16)).toString('base64url'),
+      keys,
+      project: key.project,
+      begunAtMs: session.keys.length > 0 ? session.begunAtMs : nowMs,
+      usedAtMs: nowMs,
+    };
+    this.end(session, nowMs);
+    cookies.push(this.#frame.sessions.cookie(signedIn, nowMs));
+    this.#o.log.info(
+      'pages.signed-in',
+      `Somebody signed in to the pages with key ${key.id} ("${key.name}").`,
+      { keyId: key.id, project: key.project, address },
+    );
+    return seeOther(to, cookies);
+  }
+
+  signOut(visit: Visit): Response {
+    this.end(visit.session, visit.nowMs);
+    return seeOther('/sign-in?why=out', [this.#frame.sessions.noCookie()]);
+  }
+
+  end(session: Session, nowMs: number): void {
+    this.#frame.sessions.end(session, nowMs);
+    this.#live.end(session.id);
+  }
+
+  switch(visit: Visit, who: Who, form: URLSearchParams): Response {
+    const { session, nowMs, cookies } = visit;
+    const project = form.get('project') ?? '';
+    if (!who.projects.includes(project))
+      return this.#frame.shown(
+        visit,
+        who,
+        problemPage(
+          makeProblem('NOT_FOUND', 'You are not signed in to that project.', { kind: 'project' }),
+        ),
+      );
+    cookies.push(this.#frame.sessions.cookie({ ...session, project, usedAtMs: nowMs }, nowMs));
+    // What one thing is called means nothing in another project.
+    const [, part = 'tasks'] = ownAddress(form.get('to')).split(/[/?]/);
+    return seeOther(`/${part}`, cookies);
+  }
+
+  /** The fields of a form that is one of ours, or the answer that says why it is not taken. */
+  async form(visit: Visit): Promise<URLSearchParams | Response> {
+    const { request, session } = visit;
+    if (!isOwnForm(request.headers, this.#o.place))
+      return this.#frame.refused('It was sent from a page of another site. Nothing was done.');
+    const type = request.headers.get('content-type') ?? '';
+    if (!/^application\/x-www-form-urlencoded(?:;|$)/i.test(type))
+      return this.#frame.refused(
+        'It is not sent as the forms of these pages are. Nothing was done.',
+      );
+    const bytes = await this.#o.bytes(request, pageDefaults.formBytes);
+    if (bytes === undefined)
+      return this.#frame.refused(
+        'It is larger than a form may be. Nothing was done.',
+        'PAYLOAD_TOO_LARGE',
+      );
+    const form = new URLSearchParams(Buffer.from(bytes).toString());
+    if (
+      form.size > pageDefaults.formFields ||
+      !this.#frame.sessions.tokenFits(session, form.get('token'))
+    )
+      return this.#frame.refused(
+        'The page it was on is from before you signed in or out, or from another session. Nothing was done. Go back, load the page anew, and send it again.',
+      );
+    return form;
+  }
+}

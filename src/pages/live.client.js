@@ -1,0 +1,205 @@
+/*
+ * Keeps a page up to date: hints say that something happened, the page is then read again and what changed is put in place.
+ * Folds that are open, what has the focus, what was typed and where one is stay as they are. Without this the pages work too.
+ */
+(() => {
+  const { stream, poll, refresh, gather, reconnect } = document.body.dataset;
+  const state = document.getElementById('live-state');
+  if (!stream || !state || !window.fetch || !window.DOMParser) return;
+  const [soonest, latest] = (reconnect || '1000 10000').split(' ').map(Number);
+
+  let source;
+  let open = false;
+  let over = false;
+  let reading = false;
+  let again = false;
+  let gathering;
+  let nextLook;
+  let reopening;
+  let failures = 0;
+
+  const WORDS = {
+    live: 'Live: changes show by themselves.',
+    polling: 'No live connection: looked at again every few seconds.',
+    lost: 'The control plane cannot be reached; trying again. What you see is from before.',
+    out: 'You are signed out. ',
+  };
+
+  /** Said once for each change; a connection that comes back at once is not worth a word. */
+  function say(name) {
+    if (state.dataset.state === name || over) return;
+    state.dataset.state = name;
+    state.textContent = WORDS[name];
+    if (name !== 'out') return;
+    over = true;
+    close();
+    const link = document.createElement('a');
+    link.href = `/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`;
+    link.textContent = 'Sign in again';
+    state.append(link);
+  }
+
+  function connect() {
+    clearTimeout(reopening);
+    if (over || source || document.hidden) return;
+    if (!window.EventSource) return;
+    source = new EventSource(stream);
+    const mine = source;
+    mine.addEventListener('ping', () => {
+      if (mine !== source) return;
+      const late = !open;
+      open = true;
+      failures = 0;
+      say('live');
+      // Something may have happened while nobody listened.
+      if (late) look();
+    });
+    mine.addEventListener('task', () => {
+      gathering ??= setTimeout(look, Number(gather));
+    });
+    mine.addEventListener('error', () => {
+      if (mine !== source) return;
+      close();
+      // By chance, so that not all come back at once.
+      const most = Math.min(latest, soonest * 2 ** failures++);
+      reopening = setTimeout(connect, soonest / 2 + Math.random() * most);
+      later();
+    });
+  }
+
+  function close() {
+    clearTimeout(reopening);
+    source?.close();
+    source = undefined;
+    open = false;
+  }
+
+  function later() {
+    clearTimeout(nextLook);
+    if (!over && !document.hidden) nextLook = setTimeout(look, Number(open ? refresh : poll));
+  }
+
+  /** Reads the page again. One at a time; what is asked for meanwhile is one more look. */
+  async function look() {
+    clearTimeout(gathering);
+    gathering = undefined;
+    if (over) return;
+    if (reading) {
+      again = true;
+      return;
+    }
+    reading = true;
+    try {
+      const answer = await fetch(location.pathname + location.search, {
+        headers: { Accept: 'text/html', 'Interlock-Update': '1' },
+        credentials: 'same-origin',
+        cache: 'no-store',
+        redirect: 'error',
+        signal: AbortSignal.timeout(15000),
+      });
+      if (answer.status === 401) say('out');
+      else if (answer.ok) {
+        put(new DOMParser().parseFromString(await answer.text(), 'text/html'));
+        if (!open) say('polling');
+      } else say('lost');
+    } catch {
+      say('lost');
+    }
+    reading = false;
+    if (again) {
+      again = false;
+      gathering ??= setTimeout(look, Number(gather));
+    }
+    later();
+  }
+
+  function put(fresh) {
+    const [old, now] = [document.getElementById('main'), fresh.getElementById('main')];
+    if (!old || !now) return;
+    document.title = fresh.title;
+    const at = [window.scrollX, window.scrollY];
+    children(old, now);
+    if (window.scrollY !== at[1]) window.scrollTo(...at);
+  }
+
+  /** Makes `old` as `now` is, with as few changes as can be: what stays the same is not touched. */
+  function same(old, now) {
+    if (old.nodeType !== 1) {
+      if (old.nodeValue !== now.nodeValue) old.nodeValue = now.nodeValue;
+      return;
+    }
+    if (old.isEqualNode(now) || old.hasAttribute('data-keep')) return;
+    // The person's: which folds are open, what stands in fields.
+    const theirs = old.tagName === 'DETAILS' ? ['open'] : isField(old) ? ['value', 'checked'] : [];
+    for (const { name } of [...old.attributes])
+      if (!now.hasAttribute(name) && !theirs.includes(name)) old.removeAttribute(name);
+    for (const { name, value } of now.attributes)
+      if (!theirs.includes(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
+    if (old.tagName === 'TEXTAREA' || (old.tagName === 'SELECT' && old === document.activeElement))
+      return;
+    // A hidden field is ours.
+    if (old.tagName === 'INPUT' && old.type === 'hidden') old.value = now.value;
+    children(old, now);
+  }
+
+  function children(old, now) {
+    const byId = new Map();
+    for (const child of old.children) if (child.id) byId.set(child.id, child);
+    const kept = new Set([...now.children].map(({ id }) => id).filter(Boolean));
+    let place = old.firstChild;
+    for (const next of [...now.childNodes]) {
+      // What is gone makes room, so that what comes after it is compared with its like.
+      while (place && place.nodeType === 1 && place.id && !kept.has(place.id)) {
+        const gone = place;
+        place = place.nextSibling;
+        gone.remove();
+      }
+      const own = next.nodeType === 1 && next.id ? byId.get(next.id) : undefined;
+      if (own && own.tagName === next.tagName) {
+        if (own === place) place = place.nextSibling;
+        else old.insertBefore(own, place);
+        same(own, next);
+      } else if (!own && place && alike(place, next)) {
+        const here = place;
+        place = place.nextSibling;
+        same(here, next);
+      } else {
+        const added = document.importNode(next, true);
+        if (added.nodeType === 1 && added.id) added.classList.add('fresh');
+        old.insertBefore(added, place);
+      }
+    }
+    while (place) {
+      const gone = place;
+      place = place.nextSibling;
+      gone.remove();
+    }
+  }
+
+  function alike(a, b) {
+    return a.nodeType === b.nodeType && a.nodeName === b.nodeName && !a.id && !b.id;
+  }
+
+  function isField({ tagName }) {
+    return tagName === 'INPUT' || tagName === 'TEXTAREA' || tagName === 'OPTION';
+  }
+
+  // A browser opens six connections to one place: pages that nobody sees leave theirs to others.
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) {
+      close();
+      clearTimeout(nextLook);
+    } else {
+      look();
+      connect();
+    }
+  });
+  // A page that is shown again after "back" may be old, and its session over.
+  window.addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) look();
+  });
+  window.addEventListener('pagehide', close);
+
+  connect();
+  later();
+})();

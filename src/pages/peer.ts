@@ -1,0 +1,61 @@
+/** Where a request came from, as far as headers that a browser or a socket sets can tell. */
+
+/** What the socket knows of the other side. */
+export interface Peer {
+  /** Without brackets or zone. */
+  readonly address: string;
+  /** Both ends of the connection are this machine's own loopback addresses. */
+  readonly loopback: boolean;
+}
+
+export interface Place {
+  /** The control plane listens on loopback only, and says of no proxy in front. */
+  readonly loopback: boolean;
+  readonly behindProxy: boolean;
+  /** The browser speaks TLS, with us or with the proxy. */
+  readonly secure: boolean;
+}
+
+/**
+ * Whether a request came from somebody at this machine, who needs no key: both ends are loopback, nothing says that it was
+ * passed on by a proxy, and the name it asked for cannot be one that somebody else's DNS made point here (rebinding).
+ */
+export function isLocal(headers: Headers, peer: Peer | undefined, place: Place): boolean {
+  if (peer?.loopback !== true || !place.loopback || place.behindProxy) return false;
+  for (const name of headers.keys()) if (PASSED_ON.test(name)) return false;
+  return LOCAL_HOST.test(headers.get('host') ?? '');
+}
+
+const PASSED_ON = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|cf-.*|true-client-ip)$/;
+const LOCAL_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+
+export function isLoopbackAddress(address: string | undefined): boolean {
+  return address !== undefined && /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/i.test(address);
+}
+
+/**
+ * Whether a form was sent from one of our own pages. Browsers say so in headers that no page can set: `Sec-Fetch-Site` where
+ * the connection is safe, `Origin` elsewhere. What says nothing is no browser, and has to have the token anyway.
+ */
+export function isOwnForm(headers: Headers, place: Place): boolean {
+  const site = headers.get('sec-fetch-site');
+  if (site !== null && site !== 'same-origin') return false;
+  const origin = headers.get('origin');
+  if (origin === null) return true;
+  const asked = [headers.get('host'), place.behindProxy ? headers.get('x-forwarded-host') : null];
+  // A proxy may have asked us for another name; the browser has compared the two itself then.
+  if (site === 'same-origin' && place.behindProxy) return origin !== 'null';
+  return asked.some((host) => host !== null && hostOf(origin) === host.toLowerCase());
+}
+
+function hostOf(origin: string): string | undefined {
+  return /^https?:\/\/([^/?#@]+)$/i.exec(origin)?.[1]?.toLowerCase();
+}
+
+/** Whom wrong keys are counted for: of a network's IPv6 addresses its owner has 2^64. */
+export function countedAddress(headers: Headers, peer: Peer | undefined, place: Place): string {
+  // The last one is what the proxy itself saw.
+  const forwarded = place.behindProxy && headers.get('x-forwarded-for')?.split(',').at(-1)?.trim();
+  const address = (forwarded || peer?.address || '').replace(/^::ffff:/i, '').slice(0, 64);
+  return address.includes(':') ? address.split(':').slice(0, 4).join(':') : address;
+}

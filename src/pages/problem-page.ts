@@ -1,0 +1,25 @@
+import type { Problem } from '../contract/problems.ts';
+import { html } from './html.ts';
+import type { View } from './page.ts';
+import { code, userBlock } from './parts.ts';
+
+/** A refusal in words: what happened, what to do, and its code, which the catalogue explains. */
+export function problemPage({
+  title = 'Refused',
+  detail,
+  hint,
+  code: name,
+  status = 500,
+  issues,
+  requestId,
+}: Problem): View {
+  return {
+    title,
+    status,
+    main: html`<h1>${title}</h1>
+${detail !== undefined && userBlock(detail)}
+${issues && issues.length > 0 && html`<ul>${issues.map(({ path, message }) => html`<li>${path !== '' && code(path)} ${message}</li>`)}</ul>`}
+${hint !== undefined && html`<p>${hint}</p>`}
+<p class="faint"><a href="/failures#${name}">${code(name)}</a>, HTTP ${status}${requestId !== undefined && html`, request ${code(requestId)}`}</p>`,
+  };
+}
