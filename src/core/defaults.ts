@@ -134,6 +134,11 @@ export const serverDefaults = {
 export const workerDefaults = {
   /** A claim, a freed slot or a hint asks at once, but never more often than this. */
   claimGapMs: 200,
+  /**
+   * Where nothing was left to be claimed, a slot that is free again is asked for together with the report of what had it,
+   * or after this: a disk may be slow.
+   */
+  claimWithReportMs: 5,
   pollMinMs: SECOND,
   /** While hints work. */
   pollMaxMs: 15 * SECOND,

@@ -4,6 +4,8 @@ import { workerDefaults } from './defaults.ts';
 export interface Polling {
   /** Empty answers in a row. */
   readonly idle: number;
+  /** The last answer brought all that was asked for: there may be more. */
+  readonly full?: true;
 }
 
 export const firstPoll: Polling = { idle: 0 };
@@ -20,7 +22,9 @@ export function afterClaim(
   polling: Polling,
   facts: PollFacts,
 ): { readonly polling: Polling; readonly atOnce: boolean } {
-  if (facts.granted > 0) return { polling: firstPoll, atOnce: facts.granted >= facts.asked };
+  if (facts.granted >= facts.asked && facts.granted > 0)
+    return { polling: { ...firstPoll, full: true }, atOnce: true };
+  if (facts.granted > 0) return { polling: firstPoll, atOnce: false };
   return { polling: { idle: polling.idle + 1 }, atOnce: false };
 }
 

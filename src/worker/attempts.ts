@@ -241,7 +241,7 @@ export class Attempts {
     held.state = state;
     this.#book.note(held);
     // The handler has gone: the next work may be fetched while the report is being written.
-    if (this.slots.claimable > claimable) this.#ctx.askForWork();
+    if (this.slots.claimable > claimable) this.#ctx.slotFreed();
     if (isOver(state)) this.#over(held);
     this.#tellOutcome(held, before, state);
     this.#carryOut(held, effects);

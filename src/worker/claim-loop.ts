@@ -97,11 +97,21 @@ export class ClaimLoop {
     // An unanswered claim may have brought something that nobody renews: as soon as it may be asked again.
     if (this.#unanswered) return soonest;
     if (this.#want().length === 0) return Math.max(soonest, pauses.nextTrial(ports.clock.now()));
-    if (workWanted) return soonest;
+    if (workWanted) return Math.max(soonest, this.#withReport());
     const facts = { hintsWork, pollAfterMs: this.#pollAfterMs, maxMs: settings.pollMaxMs };
     const pause = pollDelayMs(this.#polling, facts, this.#fraction);
     const trial = pauses.nextTrial(this.#madeAt);
     return Math.max(soonest, Math.min(this.#answeredAt + pause, trial));
+  }
+
+  /**
+   * Nothing was left to be claimed, and a slot is free since then: the report of what had it goes first, and the control plane
+   * keeps both in one commit.
+   */
+  #withReport(): number {
+    const { freedAt } = this.#ctx;
+    if (freedAt === undefined || this.#polling.full) return Number.NEGATIVE_INFINITY;
+    return freedAt + workerDefaults.claimWithReportMs;
   }
 
   async #claim(): Promise<void> {
@@ -113,6 +123,7 @@ export class ClaimLoop {
     this.#ctx.contact.claimingSince = sentAt;
     // From here on a wake means: after this answer, once more.
     this.#ctx.workWanted = false;
+    this.#ctx.freedAt = undefined;
     const answer = await transport.claim(request, this.#abort.signal);
     this.#fraction = random.fraction();
     this.#ctx.contact.ended();

@@ -111,6 +111,8 @@ export class WorkerContext {
   hintsWork = false;
   /** Something may be there to be claimed: asked for at once, not at the next poll. Set again while a claim is under way. */
   workWanted = false;
+  /** A slot that was freed is the only reason for that: since when, by the clock. */
+  freedAt: number | undefined;
   /** Types whose handlers cannot be started here. */
   readonly pauses: TypePauses;
   /** In words: why nothing is claimed, by its source. Shown by presence, `workers` and doctor. */
@@ -142,9 +144,24 @@ export class WorkerContext {
     };
   }
 
-  /** A hint, a freed slot, a full answer, the end of a trouble: claim now. */
+  /** A hint, a full answer, the end of a trouble: claim now. */
   askForWork(): void {
     this.workWanted = true;
+    this.freedAt = undefined;
+    this.wake.claim.wake();
+  }
+
+  /** A slot is free: claim now, or, where there was nothing left to be claimed, together with the report of what had it. */
+  slotFreed(): void {
+    if (!this.workWanted) this.freedAt = this.ports.clock.now();
+    this.workWanted = true;
+    this.wake.claim.wake();
+  }
+
+  /** A call with reports is on its way. */
+  reportsGo(): void {
+    if (this.freedAt === undefined) return;
+    this.freedAt = undefined;
     this.wake.claim.wake();
   }
 

@@ -187,11 +187,13 @@ export class ReportLoop {
       sent.push({ pending, reports });
       all.push(...reports);
     }
-    const results = await sendReports(
+    const sending = sendReports(
       this.#ctx,
       all,
       (report) => sizes.get(report) ?? reportBytes(report),
     );
+    this.#ctx.reportsGo();
+    const results = await sending;
     this.#calls--;
     this.#inFlight -= group.length;
     const others =

@@ -45,7 +45,7 @@ describe('polling', () => {
 
   it('asks at once after a full answer, and begins anew after any work', () => {
     expect(afterClaim(empty(5), { granted: 2, asked: 2 })).toEqual({
-      polling: firstPoll,
+      polling: { ...firstPoll, full: true },
       atOnce: true,
     });
     expect(afterClaim(empty(5), { granted: 1, asked: 2 })).toEqual({

@@ -67,6 +67,21 @@ it('claims at once when a slot becomes free, and never runs more than its slots'
   world.check();
 });
 
+it('asks for a freed slot together with the report of what had it, where nothing was left to be claimed', async () => {
+  const world = new SimWorld();
+  const all = [1, 2].map(() => world.transport.offer({ type: 'demo/hello' }));
+  await world.start({ maxConcurrent: 4, scripts: { 'demo/hello': world.works(30_000) } });
+  await world.until(() => all.every(({ grantedAt }) => grantedAt !== undefined), 100);
+  await world.advance(20_000);
+  const from = world.transport.calls.length;
+  await world.until(() => all.every(({ ended }) => ended), 20_000);
+  await world.advance(100);
+  const after = world.transport.calls.slice(from).map(({ kind }) => kind);
+  const first = after.indexOf('report');
+  expect(after.slice(first - 1, first + 2)).toEqual(['batch', 'report', 'claim']);
+  world.check();
+});
+
 it('claims again at once after a full answer', async () => {
   const world = new SimWorld();
   const all = Array.from({ length: 150 }, () => world.transport.offer({ type: 'demo/hello' }));
