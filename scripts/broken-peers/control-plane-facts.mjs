@@ -8,22 +8,22 @@ export const faults = [
   {
     name: 'a-task-was-started-in-1970',
     file: view,
-    find: 'startedAt: instantText(task.startedAtMs),',
-    replace: 'startedAt: instantText(task.startedAtMs && 0),',
+    find: "textMember('startedAt', instantText(task.startedAtMs))",
+    replace: "textMember('startedAt', instantText(task.startedAtMs && 0))",
     cases: ['reading/instants'],
   },
   {
     name: 'a-task-ended-in-1970',
     file: view,
-    find: 'finishedAt: instantText(task.finishedAtMs),',
-    replace: 'finishedAt: instantText(task.finishedAtMs && 0),',
+    find: "textMember('finishedAt', instantText(task.finishedAtMs))",
+    replace: "textMember('finishedAt', instantText(task.finishedAtMs && 0))",
     cases: ['reading/instants'],
   },
   {
     name: 'nobody-runs-a-task',
     file: view,
-    find: 'worker: task.workerId,',
-    replace: "worker: task.workerId && 'nobody',",
+    find: "textMember('worker', task.workerId)",
+    replace: "textMember('worker', task.workerId && 'nobody')",
     cases: ['reading/instants'],
   },
   {
@@ -36,8 +36,8 @@ export const faults = [
   {
     name: 'waits-for-x',
     file: view,
-    find: 'waitingFor: waiting(nowMs, task, attempt, facts),',
-    replace: "waitingFor: waiting(nowMs, task, attempt, facts) && 'x',",
+    find: "textMember('waitingFor', waiting(nowMs, task, attempt, facts))",
+    replace: "textMember('waitingFor', waiting(nowMs, task, attempt, facts) && 'x')",
     cases: ['reading/waiting-for'],
   },
   {
@@ -107,15 +107,15 @@ export const faults = [
   {
     name: 'attempts-without-a-policy',
     file: claim,
-    find: 'policy: task.policy,',
-    replace: 'policy: {},',
+    find: 'policyText(task.policy)',
+    replace: "'{}'",
     cases: ['claims/answer'],
   },
   {
     name: 'attempts-of-another-trace',
     file: claim,
-    find: 'traceparent: task.traceparent,',
-    replace: "traceparent: task.traceparent && 'junk',",
+    find: "textMember('traceparent', task.traceparent)",
+    replace: "textMember('traceparent', task.traceparent && 'junk')",
     cases: ['claims/answer'],
   },
   {
@@ -128,8 +128,8 @@ export const faults = [
   {
     name: 'a-view-that-is-ahead-of-its-journal',
     file: view,
-    find: 'seq: task.seq,',
-    replace: "seq: task.status === 'queued' ? 999 : task.seq,",
+    find: 'task.seq}',
+    replace: "task.status === 'queued' ? 999 : task.seq}",
     cases: ['history/linearizable'],
   },
   {

@@ -107,15 +107,15 @@ export const faults = [
   {
     name: 'says-nothing-of-what-waits',
     file: view,
-    find: 'waitingFor: waiting(nowMs, task, attempt, facts),',
-    replace: '',
+    find: "textMember('waitingFor', waiting(nowMs, task, attempt, facts))",
+    replace: "''",
     cases: ['reading/waiting-for'],
   },
   {
     name: 'shows-the-session-of-a-task',
     file: view,
-    find: '    worker: task.workerId,\n',
-    replace: '    worker: task.workerId,\n    session: attempt?.sessionId,\n',
+    find: "textMember('worker', task.workerId)",
+    replace: "textMember('worker', task.workerId) + textMember('session', attempt?.sessionId)",
     cases: ['reading/no-sessions-and-tokens'],
   },
   {

@@ -72,8 +72,8 @@ export const faults = [
   {
     name: 'each attempt has an effect key of its own',
     file: 'src/control-plane/claim.ts',
-    find: 'effectKey: task.effectKey,',
-    replace: 'effectKey: attempt.id,',
+    find: 'quoted(task.effectKey)',
+    replace: 'quoted(attempt.id)',
     cases: ['fencing/fence-rises'],
   },
   {
@@ -128,8 +128,8 @@ export const faults = [
   {
     name: 'a submission that comes again under its key is a conflict',
     file: 'src/control-plane/submit.ts',
-    find: '        return { row: before.row, replayed: true, nowMs };',
-    replace: '        void 0;',
+    find: '      return { row: before.row, replayed: true, nowMs };',
+    replace: '      void 0;',
     cases: ['lost-answers/submission'],
   },
   {
@@ -288,14 +288,14 @@ export const faults = [
   {
     name: 'unknown fields of reports are refused',
     file: 'src/control-plane/report.ts',
-    find: 'check(reportSchemas[op as Op], raw)',
-    replace: 'check(reportSchemas[op as Op].strict(), raw)',
+    find: 'checkPlain<Report>(plainReport, reportSchemas[op as Op], raw)',
+    replace: 'checkPlain(() => undefined, reportSchemas[op as Op].strict(), raw)',
     cases: ['tolerance/fields-of-reports'],
   },
   {
     name: 'unknown fields of claims are refused',
     file: 'src/control-plane/routes/worker.ts',
-    find: 'check(claimRequest, body.value)',
+    find: 'checkPlain(plainClaim, claimRequest, body.value)',
     replace: 'check(claimRequest.strict(), body.value)',
     cases: ['tolerance/fields-of-claims-and-presence'],
   },
@@ -309,15 +309,15 @@ export const faults = [
   {
     name: 'the answer to a report does not say which op it was',
     file: 'src/control-plane/report.ts',
-    find: '    op: said.op,\n',
-    replace: '',
+    find: ',"op":"',
+    replace: ',"as":"',
     cases: ['tolerance/accepted'],
   },
   {
     name: 'the results of a batch of reports come in another order',
     file: 'src/control-plane/routes/worker.ts',
-    find: 'itemsText(answers)',
-    replace: 'itemsText(answers.reverse())',
+    find: 'itemsText(answers, call.requestId)',
+    replace: 'itemsText(answers.reverse(), call.requestId)',
     cases: ['tolerance/batch-of-reports', 'tolerance/unknown-op', 'replay/batch-then-single'],
   },
 ];

@@ -93,14 +93,14 @@ export const faults = [
   {
     name: 'loses-nul',
     file: submit,
-    find: 'const inputJson = JSON.stringify(request.input);',
-    replace: "const inputJson = JSON.stringify(request.input).replaceAll('\\\\u0000', '');",
+    find: 'inputJson: JSON.stringify(request.input),',
+    replace: "inputJson: JSON.stringify(request.input).replaceAll('\\\\u0000', ''),",
     cases: ['submission/values-come-back'],
   },
   {
     name: 'takes-any-pool',
     file: names,
-    find: '.regex(POOL,',
+    find: '.regex(POOL_PATTERN,',
     replace: '.regex(/^/,',
     cases: ['submission/names'],
   },
@@ -170,8 +170,8 @@ export const faults = [
   {
     name: 'an-effect-key-for-each-attempt',
     file: 'src/control-plane/claim.ts',
-    find: 'effectKey: task.effectKey,',
-    replace: 'effectKey: attempt.id,',
+    find: 'quoted(task.effectKey)',
+    replace: 'quoted(attempt.id)',
     cases: ['submission/effect-key'],
   },
 
@@ -294,25 +294,24 @@ export const faults = [
   {
     name: 'knows-no-keys-in-a-batch',
     file: producer,
-    find: 'return itemAnswer(call, () => submit(services, key, item, bytes));',
+    find: 'return prepare(services, key, item, large',
     replace:
-      'return itemAnswer(call, () => submit(services, key, typeof item === "object" ? { ...item, idempotencyKey: undefined } : item, bytes));',
+      'return prepare(services, key, typeof item === "object" ? { ...item, idempotencyKey: undefined } : item, large',
     cases: ['idempotency/in-a-batch'],
   },
 
   {
     name: 'answers-a-batch-in-another-order',
     file: producer,
-    find: 'return answerText(itemsText(answers));',
-    replace: 'return answerText(itemsText(answers.reverse()));',
+    find: 'return answerText(itemsText(answers, call.requestId));',
+    replace: 'return answerText(itemsText(answers.reverse(), call.requestId));',
     cases: ['batch/in-order', 'batch/one-bad-item'],
   },
   {
     name: 'refuses-a-batch-for-one-bad-item',
     file: producer,
-    find: 'return answerText(itemsText(answers));',
-    replace:
-      'return answers.find(({ status }) => status >= 400) ?? answerText(itemsText(answers));',
+    find: 'return answerText(itemsText(answers, call.requestId));',
+    replace: 'return answers.find(isRefusal) ?? answerText(itemsText(answers, call.requestId));',
     cases: ['batch/one-bad-item', 'batch/one-large-item', 'keys/limited-types'],
   },
   {

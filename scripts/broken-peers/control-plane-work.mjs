@@ -130,8 +130,8 @@ export const faults = [
   {
     name: 'a repeated claim does not tell of a cancel',
     file: 'src/control-plane/claim.ts',
-    find: 'cancelRequested: wantsStop(nowMs, task),',
-    replace: 'cancelRequested: false,',
+    find: 'wantsStop(nowMs, task)',
+    replace: 'false',
     cases: ['claims/cancelled-meanwhile'],
   },
   {
@@ -339,8 +339,8 @@ export const faults = [
   {
     name: 'leases are told as instants',
     file: 'src/control-plane/report.ts',
-    find: 'leaseMs: verdict.leaseMs,',
-    replace: 'leaseMs: verdict.leaseMs && tx.nowMs + verdict.leaseMs,',
+    find: "member('leaseMs', verdict.leaseMs)",
+    replace: "member('leaseMs', verdict.leaseMs && tx.nowMs + verdict.leaseMs)",
     cases: ['clocks/durations', 'tolerance/accepted'],
   },
   {

@@ -6,8 +6,9 @@ export { parseTypeKey, typeKey, typeNameProblem } from './type-key.ts';
 
 /** Names of the wire. Case matters everywhere: `demo/hello` and `demo/Hello` are two types. */
 
-const POOL = /^[A-Za-z0-9][A-Za-z0-9._:-]*(?:\/[A-Za-z0-9][A-Za-z0-9._:-]*)*$/;
-const WORKER_ID = new RegExp(`^${SEGMENT}$`);
+/** For checks without a schema too (`plain-calls.ts`). */
+export const POOL_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]*(?:\/[A-Za-z0-9][A-Za-z0-9._:-]*)*$/;
+export const WORKER_ID_PATTERN = new RegExp(`^${SEGMENT}$`);
 
 /** A task type: segments joined by `/`, at most 200 characters, no version in it. */
 export const typeName = z
@@ -27,12 +28,15 @@ export const schemaVersion = z
 export const poolName = z
   .string()
   .max(bounds.poolChars)
-  .regex(POOL, 'must be segments of letters, digits, ".", "_", "-" and ":", joined by "/"');
+  .regex(POOL_PATTERN, 'must be segments of letters, digits, ".", "_", "-" and ":", joined by "/"');
 
 export const workerId = z
   .string()
   .max(bounds.workerIdChars)
-  .regex(WORKER_ID, 'must be letters, digits, ".", "_" and "-", beginning with a letter or digit');
+  .regex(
+    WORKER_ID_PATTERN,
+    'must be letters, digits, ".", "_" and "-", beginning with a letter or digit',
+  );
 
 export const labels = z
   .preprocess(

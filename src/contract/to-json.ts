@@ -30,6 +30,28 @@ function wordsOf(fault: unknown): string {
 
 /** Whether more than `max` arrays and objects of a JSON value lie in one another. */
 export function isDeeperThan(value: unknown, max: number): boolean {
+  return (
+    depthPasses(value, Math.min(max, CALLS_DEEP)) && (max <= CALLS_DEEP || levelsPass(value, max))
+  );
+}
+
+/** By calls: most values are a few levels deep. */
+function depthPasses(value: unknown, left: number): boolean {
+  if (value === null || typeof value !== 'object') return false;
+  if (left <= 0) return true;
+  if (Array.isArray(value)) {
+    for (const inner of value) if (depthPasses(inner, left - 1)) return true;
+    return false;
+  }
+  for (const name of Object.keys(value))
+    if (depthPasses((value as Record<string, unknown>)[name], left - 1)) return true;
+  return false;
+}
+
+/** Calls would take too much of the stack for a value that is endless. */
+const CALLS_DEEP = 32;
+
+function levelsPass(value: unknown, max: number): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
     const next: unknown[] = [];

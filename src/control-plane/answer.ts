@@ -77,18 +77,3 @@ export function problemAnswer(from: Refusal, requestId: string): Answer {
     headers: from.headers,
   };
 }
-
-/** `{…}` with further members whose values are JSON texts. */
-export function withRaw(value: object, raw: Readonly<Record<string, string | undefined>>): string {
-  let text = JSON.stringify(value);
-  for (const [name, json] of Object.entries(raw)) {
-    if (json === undefined) continue;
-    text = `${text.slice(0, -1)}${text === '{}' ? '' : ','}${JSON.stringify(name)}:${json}}`;
-  }
-  return text;
-}
-
-/** `[{status, body}, …]` of answers, as batch calls give them. */
-export function itemsText(answers: readonly Answer[]): string {
-  return `[${answers.map(({ status, body }) => `{"status":${status},"body":${body as string}}`).join(',')}]`;
-}

@@ -1,4 +1,5 @@
 import { limits as wireLimits } from '../contract/limits.ts';
+import { defaultPolicy } from '../contract/policy.ts';
 import { controlPlaneDefaults, serverDefaults } from '../core/defaults.ts';
 import type { PagesOptions } from '../pages/options.ts';
 import { makePages } from '../pages/pages.ts';
@@ -61,6 +62,7 @@ export interface App {
 /** The control plane as a function from request to response, without sockets. */
 export function createApp(options: AppOptions): App {
   const { store, clock } = options;
+  const limits: Limits = { ...wireLimits, ...options.limits };
   const timing: Timing = { ...controlPlaneDefaults, ...options.timing };
   const hub = new Hub({ clock, wakeGapMs: timing.wakeGapMs });
   const facts = new WorkerFactsCache({
@@ -75,7 +77,8 @@ export function createApp(options: AppOptions): App {
     clock,
     random: options.random,
     log: options.log,
-    limits: { ...wireLimits, ...options.limits },
+    limits,
+    policy: { ...defaultPolicy, leaseMs: limits.leaseMs.default },
     secret: options.secret,
     timing,
     hub,

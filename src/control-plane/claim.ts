@@ -6,9 +6,10 @@ import { type Change, isCurrent, type TaskState, wantsStop } from '../core/task.
 import { betterElsewhere, claimTask, leaseLength } from '../core/task-claim.ts';
 import { renewal } from '../core/task-report-alive.ts';
 import type { KeyRow, TaskRow, Transaction, WorkerRow } from '../ports/store.ts';
-import { isRefusal, type Refusal, withRaw } from './answer.ts';
+import { isRefusal, type Refusal } from './answer.ts';
 import { beyondKey } from './auth.ts';
 import { keepChange } from './change.ts';
+import { labelsText, policyText, quoted, rawMember, textMember } from './json-text.ts';
 import { leaseToken } from './lease-token.ts';
 import type { Services } from './services.ts';
 import { enterSession } from './sessions.ts';
@@ -204,25 +205,17 @@ function attemptText(
   { input, checkpoint }: Payloads,
 ): string {
   const holder = { project: attempt.project, attemptId: attempt.id, fence: attempt.fence };
-  return withRaw(
-    {
-      taskId: task.id,
-      attemptId: attempt.id,
-      fence: attempt.fence,
-      leaseToken: leaseToken(secret, store.epoch, holder),
-      leaseMs: attempt.leaseMs,
-      attempt: attempt.number,
-      type: task.type,
-      schemaVersion: task.schemaVersion,
-      effectKey: task.effectKey,
-      effectSafety: attempt.effectSafety,
-      effectGate: attempt.effectGate,
-      pool: task.pool,
-      labels: task.labels,
-      policy: task.policy,
-      traceparent: task.traceparent,
-      cancelRequested: wantsStop(nowMs, task),
-    },
-    { input, checkpoint },
+  return (
+    `{"taskId":${quoted(task.id)},"attemptId":${quoted(attempt.id)},"fence":${attempt.fence}` +
+    `,"leaseToken":"${leaseToken(secret, store.epoch, holder)}","leaseMs":${attempt.leaseMs}` +
+    `,"attempt":${attempt.number},"type":${quoted(task.type)},"schemaVersion":${task.schemaVersion}` +
+    `,"effectKey":${quoted(task.effectKey)},"effectSafety":"${attempt.effectSafety}"` +
+    `,"effectGate":"${attempt.effectGate}","pool":${quoted(task.pool)}` +
+    `,"labels":${labelsText(task.labels)},"policy":${policyText(task.policy)}` +
+    textMember('traceparent', task.traceparent) +
+    `,"cancelRequested":${wantsStop(nowMs, task)}` +
+    rawMember('input', input) +
+    rawMember('checkpoint', checkpoint) +
+    '}'
   );
 }

@@ -1,6 +1,5 @@
 import { TaskError } from '../contract/errors.ts';
-import { type Answer, isRefusal, problemAnswer, type Refusal, refusal } from './answer.ts';
-import type { KeyedCall } from './call.ts';
+import { type Refusal, refusal } from './answer.ts';
 import type { Services } from './services.ts';
 
 /** A throw becomes an answer: what went wrong inside goes to the log only, found by the request id. */
@@ -36,17 +35,3 @@ export function failure(
 
 /** A person has to act first. */
 const LOST_RETRY_MS = 5_000;
-
-/** An item of a batch is answered for itself, whatever becomes of it. */
-export async function itemAnswer(
-  { services, requestId, operation }: KeyedCall,
-  work: () => Promise<Answer | Refusal>,
-): Promise<Answer> {
-  let done: Answer | Refusal;
-  try {
-    done = await work();
-  } catch (error) {
-    done = failure(services, requestId, `An item of ${operation.method} ${operation.path}`, error);
-  }
-  return isRefusal(done) ? problemAnswer(done, requestId) : done;
-}

@@ -1,14 +1,16 @@
 import { canonical } from '../contract/canonical.ts';
 import { bounds } from '../contract/limits.ts';
+import { plainReport } from '../contract/plain-calls.ts';
 import { type Op, type Report, reportSchemas, terminalOps } from '../contract/worker-calls.ts';
 import { applyReport } from '../core/task-report.ts';
 import type { KeyRow, Transaction } from '../ports/store.ts';
-import { type Answer, answer, type Refusal, refusal } from './answer.ts';
+import { type Answer, answerText, isRefusal, type Refusal, refusal } from './answer.ts';
 import { keepChange } from './change.ts';
+import { member, quoted } from './json-text.ts';
 import { sha256, tokenFits } from './lease-token.ts';
 import type { Services } from './services.ts';
 import { sessionStanding } from './sessions.ts';
-import { check } from './validate.ts';
+import { checkPlain } from './validate.ts';
 
 /** A report as it came in, whichever route it took: `op` and `attemptId` stand in it. */
 export interface GivenReport {
@@ -23,12 +25,26 @@ export const VALUES: Readonly<Partial<Record<string, 'result' | 'checkpoint'>>> 
   progress: 'checkpoint',
 };
 
+/** A report that is as it should be, not applied yet. */
+export interface Prepared {
+  readonly said: Report;
+  readonly hash: string;
+  readonly valueJson: string | undefined;
+}
+
 /** One report on one attempt, in its own transaction. */
 export async function report(
   services: Services,
   key: KeyRow,
   given: GivenReport,
 ): Promise<Answer | Refusal> {
+  const prepared = prepare(services, given);
+  if (isRefusal(prepared)) return prepared;
+  return services.store.write((tx) => apply(tx, services, key, prepared));
+}
+
+/** Everything that needs no look into the store. */
+export function prepare(services: Services, given: GivenReport): Prepared | Refusal {
   const { raw } = given;
   const op = raw.op;
   if (typeof op !== 'string' || !Object.hasOwn(reportSchemas, op)) {
@@ -37,16 +53,16 @@ export async function report(
       `There is no report ${JSON.stringify(String(op).slice(0, 100))} here.`,
     );
   }
-  const checked = check(reportSchemas[op as Op], raw);
+  const checked = checkPlain<Report>(plainReport, reportSchemas[op as Op], raw);
   if (!checked.ok) return checked.refusal;
   const tooLarge = tooLargeValue(services, given, op) ?? tooLargeDetails(raw);
   if (tooLarge) return tooLarge;
   const value = raw[VALUES[op] ?? ''];
-  const facts = {
+  return {
+    said: checked.value,
     hash: terminalOps.has(op) ? sha256(canonical(raw)) : '',
-    ...(value === undefined ? {} : { valueJson: JSON.stringify(value) }),
+    valueJson: value === undefined ? undefined : JSON.stringify(value),
   };
-  return services.store.write((tx) => apply(tx, services, key, checked.value, facts));
 }
 
 function tooLargeValue(
@@ -77,12 +93,11 @@ function tooLargeDetails(raw: GivenReport['raw']): Refusal | undefined {
   });
 }
 
-async function apply(
+export async function apply(
   tx: Transaction,
   services: Services,
   key: KeyRow,
-  said: Report,
-  given: { readonly hash: string; readonly valueJson?: string },
+  { said, hash, valueJson }: Prepared,
 ): Promise<Answer | Refusal> {
   const { project } = key;
   const found = await tx.attempt(project, said.attemptId);
@@ -94,10 +109,15 @@ async function apply(
   }
   const { attempt } = found.attempt;
   const holder = { project, attemptId: attempt.id, fence: attempt.fence };
+  const session =
+    said.op === 'start' || said.op === 'effect'
+      ? await sessionStanding(tx, attempt, said.sessionId)
+      : undefined;
   const change = applyReport(tx.nowMs, found.row.task, attempt, said, {
-    ...given,
+    hash,
+    valueJson,
     tokenFits: tokenFits(services.secret, services.store.epoch, holder, said.leaseToken),
-    ...('sessionId' in said ? { session: await sessionStanding(tx, attempt, said.sessionId) } : {}),
+    session,
     chance: services.random.fraction(),
   });
   await keepChange(tx, found.row, found.attempt, change);
@@ -110,13 +130,9 @@ async function apply(
   }
   if (said.op === 'renew')
     await tx.touchWorker(project, attempt.workerId, attempt.sessionId, services.timing.touchGapMs);
-  return answer({
-    accepted: true,
-    attemptId: attempt.id,
-    fence: attempt.fence,
-    op: said.op,
-    leaseMs: verdict.leaseMs,
-    cancelRequested: verdict.cancelRequested,
-    replayed: verdict.replayed,
-  });
+  return answerText(
+    `{"accepted":true,"attemptId":${quoted(attempt.id)},"fence":${attempt.fence},"op":"${said.op}"` +
+      `${member('leaseMs', verdict.leaseMs)}${member('cancelRequested', verdict.cancelRequested)}` +
+      `${member('replayed', verdict.replayed)}}`,
+  );
 }

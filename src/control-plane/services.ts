@@ -1,4 +1,5 @@
 import type { limits } from '../contract/limits.ts';
+import type { Policy } from '../contract/policy.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
@@ -21,6 +22,8 @@ export interface Services {
   readonly random: Random;
   readonly log: Log;
   readonly limits: Limits;
+  /** Of tasks that bring none of their own; one object for all of them. */
+  readonly policy: Policy;
   /** Signs lease tokens. Never logged. */
   readonly secret: Uint8Array;
   readonly timing: Timing;

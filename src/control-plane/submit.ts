@@ -1,16 +1,30 @@
 import { canonical } from '../contract/canonical.ts';
 import { makeId } from '../contract/ids.ts';
-import { defaultPolicy } from '../contract/policy.ts';
+import { plainSubmit } from '../contract/plain-calls.ts';
 import { type SubmitRequest, submitRequest } from '../contract/tasks.ts';
 import { claimRank, submitTask } from '../core/task.ts';
-import type { KeyRow, TaskRow } from '../ports/store.ts';
+import type { WorkerFacts } from '../core/waiting-for.ts';
+import type { KeyRow, TaskRow, Transaction } from '../ports/store.ts';
 import { type Answer, answerText, isRefusal, type Refusal, refusal } from './answer.ts';
 import { beyondKey } from './auth.ts';
 import { keepNewTask } from './change.ts';
 import { sha256 } from './lease-token.ts';
 import type { Services } from './services.ts';
-import { viewText } from './task-view.ts';
-import { check } from './validate.ts';
+import { plainViewText, viewText } from './task-view.ts';
+import { checkPlain } from './validate.ts';
+
+/** A submission that is as it should be, not kept yet. */
+export interface Prepared {
+  readonly request: SubmitRequest;
+  readonly inputJson: string;
+  readonly requestHash: string | undefined;
+}
+
+export interface Kept {
+  readonly row: TaskRow;
+  readonly replayed: boolean;
+  readonly nowMs: number;
+}
 
 /** One task into the queue, effectively once per idempotency key. */
 export async function submit(
@@ -19,8 +33,20 @@ export async function submit(
   raw: unknown,
   inputBytes: number,
 ): Promise<Answer | Refusal> {
-  const { limits } = services;
-  const checked = check(submitRequest, raw);
+  const prepared = prepare(services, key, raw, inputBytes);
+  if (isRefusal(prepared)) return prepared;
+  const kept = await services.store.write((tx) => keep(tx, services, key, prepared));
+  return isRefusal(kept) ? kept : told(services, kept, await services.facts.of(key.project));
+}
+
+/** Everything that needs no look into the store. */
+export function prepare(
+  { limits }: Services,
+  key: KeyRow,
+  raw: unknown,
+  inputBytes: number,
+): Prepared | Refusal {
+  const checked = checkPlain(plainSubmit, submitRequest, raw);
   if (!checked.ok) return checked.refusal;
   if (inputBytes > limits.inlineBytes) {
     return refusal(
@@ -29,60 +55,62 @@ export async function submit(
       { path: 'input', limitBytes: limits.inlineBytes },
     );
   }
-  const { pool, type, schemaVersion } = checked.value;
-  const beyond = beyondKey(key, {
-    pools: [['pool', pool ?? 'default']],
-    types: [['type', type, schemaVersion]],
-  });
-  if (beyond) return beyond;
-  const done = await keep(services, key, checked.value);
-  if (isRefusal(done)) return done;
-  const facts = await services.facts.of(key.project);
-  const text = await viewText(
-    services.store,
-    done.row,
-    { result: done.replayed },
-    done.nowMs,
-    facts,
-  );
-  return done.replayed
-    ? answerText(text, 200, { 'Idempotency-Replayed': 'true' })
-    : answerText(text, 201);
+  const request = checked.value;
+  if (key.limits !== undefined) {
+    const { pool, type, schemaVersion } = request;
+    const beyond = beyondKey(key, {
+      pools: [['pool', pool ?? 'default']],
+      types: [['type', type, schemaVersion]],
+    });
+    if (beyond) return beyond;
+  }
+  return {
+    request,
+    inputJson: JSON.stringify(request.input),
+    requestHash: request.idempotencyKey === undefined ? undefined : hashOf(request),
+  };
 }
 
-function keep(
-  { store, random, limits }: Services,
+export async function keep(
+  tx: Transaction,
+  { random, policy }: Services,
   key: KeyRow,
-  request: SubmitRequest,
-): Promise<{ row: TaskRow; replayed: boolean; nowMs: number } | Refusal> {
+  { request, inputJson, requestHash }: Prepared,
+): Promise<Kept | Refusal> {
   const { project } = key;
-  const inputJson = JSON.stringify(request.input);
-  const requestHash = request.idempotencyKey === undefined ? undefined : hashOf(request);
-  const defaults = { ...defaultPolicy, leaseMs: limits.leaseMs.default };
-  return store.write(async (tx) => {
-    const { nowMs } = tx;
-    if (request.idempotencyKey !== undefined) {
-      const before = await tx.taskByKey(project, request.idempotencyKey);
-      if (before && before.requestHash === requestHash)
-        return { row: before.row, replayed: true, nowMs };
-      if (before) {
-        return refusal(
-          'IDEMPOTENCY_CONFLICT',
-          `The idempotency key was used for task ${before.row.task.id} with another request.`,
-          { taskId: before.row.task.id },
-        );
-      }
+  const { nowMs } = tx;
+  if (request.idempotencyKey !== undefined) {
+    const before = await tx.taskByKey(project, request.idempotencyKey);
+    if (before && before.requestHash === requestHash)
+      return { row: before.row, replayed: true, nowMs };
+    if (before) {
+      return refusal(
+        'IDEMPOTENCY_CONFLICT',
+        `The idempotency key was used for task ${before.row.task.id} with another request.`,
+        { taskId: before.row.task.id },
+      );
     }
-    const made = submitTask(nowMs, request, {
-      id: makeId('tsk', nowMs, random.bytes(10)),
-      project,
-      by: `key:${key.id}`,
-      defaults,
-    });
-    const rank = claimRank(made.task);
-    const row = await keepNewTask(tx, made, { rank, inputJson, requestHash });
-    return { row, replayed: false, nowMs };
+  }
+  const made = submitTask(nowMs, request, {
+    id: makeId('tsk', nowMs, random.bytes(10)),
+    project,
+    by: `key:${key.id}`,
+    defaults: policy,
   });
+  const rank = claimRank(made.task);
+  const row = await keepNewTask(tx, made, { rank, inputJson, requestHash });
+  return { row, replayed: false, nowMs };
+}
+
+/** The answer. A new task is shown as of its own commit; one that was there before may have come far since. */
+export async function told(
+  { store }: Services,
+  { row, replayed, nowMs }: Kept,
+  facts: readonly WorkerFacts[],
+): Promise<Answer> {
+  if (!replayed) return answerText(plainViewText(nowMs, row.task, undefined, facts), 201);
+  const text = await viewText(store, row, { result: true }, nowMs, facts);
+  return answerText(text, 200, { 'Idempotency-Replayed': 'true' });
 }
 
 /** The request as it was sent: before defaults, without the key. */

@@ -1,7 +1,7 @@
 import type { AttemptState, TaskState } from '../core/task.ts';
 import { type WorkerFacts, waitingFor } from '../core/waiting-for.ts';
 import type { Reads, TaskRow } from '../ports/store.ts';
-import { withRaw } from './answer.ts';
+import { labelsText, member, policyText, quoted, rawMember, textMember } from './json-text.ts';
 import type { Services } from './services.ts';
 
 export interface ViewParts {
@@ -33,50 +33,48 @@ export async function viewText(
       ? (task.resultJson ?? (await reads.payload(row.ref, 'result')))
       : undefined;
   const input = parts.input ? await reads.payload(row.ref, 'input') : undefined;
-  return withRaw(view(nowMs, task, silent?.attempt, facts), { result, input });
+  const text = plainViewText(nowMs, task, silent?.attempt, facts);
+  if (result === undefined && input === undefined) return text;
+  return `${text.slice(0, -1)}${rawMember('result', result)}${rawMember('input', input)}}`;
 }
 
-/** `undefined` members do not appear in JSON. */
-function view(
+/** Without payloads, of what is at hand. @param attempt its latest one, where it runs. */
+export function plainViewText(
   nowMs: number,
   task: TaskState,
   attempt: AttemptState | undefined,
   facts: readonly WorkerFacts[],
-): object {
-  return {
-    id: task.id,
-    type: task.type,
-    schemaVersion: task.schemaVersion,
-    status: task.status,
-    pool: task.pool,
-    priority: task.priority,
-    labels: task.labels,
-    effectKey: task.effectKey,
-    idempotencyKey: task.idempotencyKey,
-    traceparent: task.traceparent,
-    policy: task.policy,
-    attempts: task.attempts,
-    undelivered: task.undelivered,
-    seq: task.seq,
-    createdAt: instantText(task.createdAtMs),
-    notBeforeAt: instantText(task.notBeforeMs),
-    startedAt: instantText(task.startedAtMs),
-    finishedAt: instantText(task.finishedAtMs),
-    worker: task.workerId,
-    progress: task.progress && {
-      percent: task.progress.percent,
-      message: task.progress.message,
-      at: instantText(task.progress.atMs),
-    },
-    cancelRequested: task.cancelRequested || undefined,
-    error: task.error,
-    lateReport: task.lateReport && {
-      op: task.lateReport.op,
-      at: instantText(task.lateReport.atMs),
-    },
-    waitingFor: waiting(nowMs, task, attempt, facts),
-  };
+): string {
+  const { progress, lateReport } = task;
+  return (
+    `{"id":${quoted(task.id)},"type":${quoted(task.type)},"schemaVersion":${task.schemaVersion}` +
+    `,"status":"${task.status}","pool":${quoted(task.pool)},"priority":${task.priority}` +
+    `,"labels":${labelsText(task.labels)},"effectKey":${quoted(task.effectKey)}` +
+    textMember('idempotencyKey', task.idempotencyKey) +
+    textMember('traceparent', task.traceparent) +
+    `,"policy":${policyText(task.policy)},"attempts":${task.attempts}` +
+    `,"undelivered":${task.undelivered},"seq":${task.seq}` +
+    `,"createdAt":"${instantText(task.createdAtMs)}"` +
+    textMember('notBeforeAt', instantText(task.notBeforeMs)) +
+    textMember('startedAt', instantText(task.startedAtMs)) +
+    textMember('finishedAt', instantText(task.finishedAtMs)) +
+    textMember('worker', task.workerId) +
+    (progress === undefined ? '' : member('progress', progressView(progress))) +
+    (task.cancelRequested ? ',"cancelRequested":true' : '') +
+    member('error', task.error) +
+    (lateReport === undefined
+      ? ''
+      : member('lateReport', { op: lateReport.op, at: instantText(lateReport.atMs) })) +
+    textMember('waitingFor', waiting(nowMs, task, attempt, facts)) +
+    '}'
+  );
 }
+
+const progressView = ({ percent, message, atMs }: NonNullable<TaskState['progress']>) => ({
+  percent,
+  message,
+  at: instantText(atMs),
+});
 
 /** Tasks that may be claimed wait for the same where they are alike: a flood of them is looked at once. */
 function waiting(

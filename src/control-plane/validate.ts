@@ -16,6 +16,16 @@ export function check<S extends z.ZodType>(schema: S, value: unknown): Checked<z
   return { ok: false, refusal: invalid(issues.slice(0, ISSUES_MAX)) };
 }
 
+/** The same for bodies that come by the thousand. @param plain takes what it knows, and leaves the rest to the schema. */
+export function checkPlain<T>(
+  plain: (value: unknown) => T | undefined,
+  schema: z.ZodType<T>,
+  value: unknown,
+): Checked<T> {
+  const taken = plain(value);
+  return taken === undefined ? check(schema, value) : { ok: true, value: taken };
+}
+
 /** More than a person reads, few enough for an answer. */
 const ISSUES_MAX = 20;
 

@@ -17,9 +17,9 @@ export interface ReportFacts {
   /** Hash of the canonical body with `op` and `attemptId`, the same on both routes. */
   readonly hash: string;
   /** What the session of a `start` or `effect` is to its worker id. */
-  readonly session?: 'current' | 'superseded' | 'unknown';
+  readonly session?: 'current' | 'superseded' | 'unknown' | undefined;
   /** JSON text of `result` or of `checkpoint`. */
-  readonly valueJson?: string;
+  readonly valueJson?: string | undefined;
   /** In [0, 1). */
   readonly chance: number;
 }

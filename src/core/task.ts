@@ -171,7 +171,9 @@ export function submitTask(
     readonly defaults?: Policy;
   },
 ): { readonly task: TaskState; readonly events: readonly NewEvent[] } {
-  const policy = completePolicy(request.policy, facts.defaults ?? defaultPolicy);
+  const defaults = facts.defaults ?? defaultPolicy;
+  // One object for all that bring none: its text is made once.
+  const policy = request.policy === undefined ? defaults : completePolicy(request.policy, defaults);
   const notBeforeMs =
     request.notBeforeAt === undefined ? undefined : Date.parse(request.notBeforeAt);
   const availableAtMs = Math.max(nowMs, notBeforeMs ?? nowMs);

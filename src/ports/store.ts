@@ -46,7 +46,8 @@ export type * from './store-rows.ts';
 export interface Store extends Reads {
   /** Random text, made with the store: part of every lease token, so tokens of another store never fit. */
   readonly epoch: string;
-  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** @param items how many things it does, where it does many: the work of one commit is bounded [1]. */
+  write<T>(work: (tx: Transaction) => Promise<T>, items?: number): Promise<T>;
   nowMs(): Promise<number>;
   /**
    * @param early is told of the same notes sooner: at the commit, while the disk is still at it, and also where that fails

@@ -30,6 +30,7 @@ export class GroupLost extends Error {
 
 interface Waiting<Tx> {
   readonly work: (tx: Tx) => Promise<unknown>;
+  readonly items: number;
   readonly settle: (outcome: Outcome) => void;
 }
 
@@ -70,11 +71,13 @@ export class CommandQueue<Tx> {
     return { commits: this.#commits, commands: this.#commands, failures: this.#failures };
   }
 
-  run<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  /** @param items how much it does: a group ends with the command that makes it full. */
+  run<T>(work: (tx: Tx) => Promise<T>, items = 1): Promise<T> {
     if (this.#closed) return Promise.reject(closedError());
     return new Promise((resolve, reject) => {
       this.#waiting.push({
         work,
+        items,
         settle: (outcome) =>
           outcome.ok ? resolve(outcome.value as T) : reject(outcome.error as Error),
       });
@@ -111,7 +114,7 @@ export class CommandQueue<Tx> {
   }
 
   async #turn(): Promise<void> {
-    const group: Group<Tx> = { commands: [], outcomes: [], notes: [] };
+    const group: Group<Tx> = { commands: [], items: 0, outcomes: [], notes: [] };
     const kept = await this.#carryOut(group);
     const durable = kept ? this.#group.durable : undefined;
     if (group.notes.length > 0) for (const listener of this.#early) listener(group.notes);
@@ -150,7 +153,7 @@ export class CommandQueue<Tx> {
       this.#group.begin();
       await this.#runWaiting(group);
       for (let last = this.#group.durable; last; last = this.#group.durable) {
-        const full = group.commands.length >= GROUP_MAX;
+        const full = group.items >= GROUP_MAX;
         await (full ? last : Promise.race([last, this.#next()]));
         // With all requests that this turn of the event loop reads.
         if (this.#group.durable === undefined) await new Promise<void>(this.#defer);
@@ -163,7 +166,7 @@ export class CommandQueue<Tx> {
       return true;
     } catch (cause) {
       // The whole group is undone. One that could not be begun has taken nobody yet.
-      if (group.commands.length === 0) group.commands.push(...this.#waiting.splice(0, GROUP_MAX));
+      if (group.commands.length === 0) this.#take(group);
       this.#refuse(group, cause);
       try {
         this.#group.rollback();
@@ -180,10 +183,9 @@ export class CommandQueue<Tx> {
     });
   }
 
-  async #runWaiting({ commands, outcomes, notes }: Group<Tx>): Promise<void> {
-    const more = this.#waiting.splice(0, GROUP_MAX - commands.length);
-    commands.push(...more);
-    for (const { work } of more) {
+  async #runWaiting(group: Group<Tx>): Promise<void> {
+    const { outcomes, notes } = group;
+    for (const { work } of this.#take(group)) {
       try {
         const done = await this.#group.command(work);
         outcomes.push({ ok: true, value: done.value });
@@ -193,6 +195,16 @@ export class CommandQueue<Tx> {
         outcomes.push({ ok: false, error });
       }
     }
+  }
+
+  /** @returns the commands that join the group now, one at least while it has none. */
+  #take(group: Group<Tx>): readonly Waiting<Tx>[] {
+    let count = 0;
+    while (count < this.#waiting.length && group.items < GROUP_MAX)
+      group.items += (this.#waiting[count++] as Waiting<Tx>).items;
+    const more = this.#waiting.splice(0, count);
+    for (const one of more) group.commands.push(one);
+    return more;
   }
 
   /** Nobody may believe anything of it. */
@@ -208,6 +220,8 @@ type Listener = (notes: readonly Note[]) => void;
 
 interface Group<Tx> {
   readonly commands: Waiting<Tx>[];
+  /** What its commands do together. */
+  items: number;
   outcomes: Outcome[];
   notes: Note[];
 }

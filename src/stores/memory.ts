@@ -50,7 +50,7 @@ export function openMemoryStore(options: {
     ...outside(reads, () => command),
     epoch: Buffer.from(options.random.bytes(16)).toString('base64url'),
     nowMs: async () => now(),
-    write: (work) => queue.run(work),
+    write: (work, items) => queue.run(work, items),
     subscribe: (listener, early) => queue.subscribe(listener, early),
     get stats() {
       return queue.stats;

@@ -149,9 +149,9 @@ class SqliteStore implements Omit<Store, keyof Reads> {
     return this.#now();
   }
 
-  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  write<T>(work: (tx: Transaction) => Promise<T>, items?: number): Promise<T> {
     this.#idleCheck ??= this.#checkLater();
-    return this.#queue.run(work);
+    return this.#queue.run(work, items);
   }
 
   subscribe(

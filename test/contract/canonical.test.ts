@@ -1,3 +1,4 @@
+import canonicalizeJson from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonical } from '../../src/contract/canonical.ts';
@@ -56,6 +57,17 @@ describe('the canonical text of RFC 8785', () => {
         const plain = JSON.parse(JSON.stringify(value));
         expect(JSON.parse(canonical(plain))).toEqual(plain);
         expect(canonical(backwards(plain))).toBe(canonical(plain));
+      }),
+      { numRuns: runs(300) },
+    );
+  });
+
+  it('is what the library writes', () => {
+    const theirs = canonicalizeJson as unknown as (value: unknown) => string;
+    fc.assert(
+      fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+        const plain = JSON.parse(JSON.stringify(value));
+        expect(canonical(plain)).toBe(theirs(plain));
       }),
       { numRuns: runs(300) },
     );

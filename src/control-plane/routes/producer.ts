@@ -10,22 +10,14 @@ import {
 import { controlPlaneDefaults } from '../../core/defaults.ts';
 import type { TaskQuery } from '../../ports/store.ts';
 import { cancel } from '../act.ts';
-import {
-  type Answer,
-  answer,
-  answerText,
-  isRefusal,
-  itemsText,
-  type Refusal,
-  refusal,
-} from '../answer.ts';
+import { type Answer, answer, answerText, isRefusal, type Refusal, refusal } from '../answer.ts';
 import { endedKey } from '../auth.ts';
+import { carryOut, itemsText } from '../batch.ts';
 import { invalid } from '../body.ts';
 import type { KeyedCall, Route } from '../call.ts';
-import { itemAnswer } from '../failure.ts';
 import { elements, memberBytes } from '../spans.ts';
 import { openProducerStream } from '../streams.ts';
-import { submit } from '../submit.ts';
+import { keep, prepare, submit, told } from '../submit.ts';
 import { taskOf } from '../task-of.ts';
 import { instantText, taskViewText } from '../task-view.ts';
 import { GONE } from '../turns.ts';
@@ -51,15 +43,16 @@ export const producerRoutes = {
         limit: batch,
       });
     const spans = body.bytes > inlineBytes ? elements(body.text) : [];
-    const answers = await Promise.all(
-      items.map(async (item, index) => {
-        const span = spans[index];
-        const large = span !== undefined && span.to - span.from > inlineBytes / MAX_BYTES_PER_CHAR;
-        const bytes = large ? memberBytes(body.text, 'input', span.from) : 0;
-        return itemAnswer(call, () => submit(services, key, item, bytes));
-      }),
-    );
-    return answerText(itemsText(answers));
+    const prepared = items.map((item, index) => {
+      const span = spans[index];
+      const large = span !== undefined && span.to - span.from > inlineBytes / MAX_BYTES_PER_CHAR;
+      return prepare(services, key, item, large ? memberBytes(body.text, 'input', span.from) : 0);
+    });
+    const kept = await carryOut(call, prepared, (tx, one) => keep(tx, services, key, one));
+    const facts = await services.facts.of(key.project);
+    const answers: (Answer | Refusal)[] = [];
+    for (const one of kept) answers.push(isRefusal(one) ? one : await told(services, one, facts));
+    return answerText(itemsText(answers, call.requestId));
   },
 
   async listTasks({ services, key, query, request, turn }: KeyedCall) {

@@ -1,22 +1,23 @@
 import type { z } from 'zod';
 import { workerId as workerIdSchema } from '../../contract/names.ts';
+import { plainClaim } from '../../contract/plain-calls.ts';
 import {
   claimRequest,
   type hintsQuery,
   presenceRequest,
   reportBatchRequest,
 } from '../../contract/worker-calls.ts';
-import { answer, answerText, isRefusal, itemsText, type Refusal, refusal } from '../answer.ts';
+import { answer, answerText, isRefusal, type Refusal, refusal } from '../answer.ts';
+import { carryOut, itemsText } from '../batch.ts';
 import { invalid } from '../body.ts';
 import type { KeyedCall, Route } from '../call.ts';
 import { claim } from '../claim.ts';
-import { itemAnswer } from '../failure.ts';
 import { present } from '../presence.ts';
-import { report, VALUES } from '../report.ts';
+import { apply, prepare, report, VALUES } from '../report.ts';
 import { elements, memberBytes } from '../spans.ts';
 import { openWorkerStream } from '../streams.ts';
 import { instantText } from '../task-view.ts';
-import { check } from '../validate.ts';
+import { check, checkPlain } from '../validate.ts';
 
 export const workerRoutes = {
   async present({ services, key, params, body }: KeyedCall) {
@@ -40,7 +41,7 @@ export const workerRoutes = {
   },
 
   async claim({ services, key, body }: KeyedCall) {
-    const checked = check(claimRequest, body.value);
+    const checked = checkPlain(plainClaim, claimRequest, body.value);
     if (!checked.ok) return checked.refusal;
     const asked = checked.value;
     const granted = await claim(services, key, asked);
@@ -82,24 +83,21 @@ export const workerRoutes = {
         },
       );
     const spans = body.bytes > checkpointBytes ? elements(body.text, 'reports') : [];
-    const answers = await Promise.all(
-      reports.map((item, index) =>
-        itemAnswer(call, async () => {
-          if (!isObject(item))
-            return invalid([{ path: `reports[${index}]`, message: 'must be an object' }]);
-          if (typeof item.attemptId !== 'string')
-            return invalid([{ path: 'attemptId', message: 'must be a string' }]);
-          const span = spans[index];
-          const name = VALUES[String(item.op)];
-          const valueBytes =
-            span && name !== undefined && span.to - span.from > checkpointBytes / 3
-              ? memberBytes(body.text, name, span.from)
-              : 0;
-          return report(services, key, { raw: item, valueBytes });
-        }),
-      ),
-    );
-    return answerText(`{"results":${itemsText(answers)}}`);
+    const prepared = reports.map((item, index) => {
+      if (!isObject(item))
+        return invalid([{ path: `reports[${index}]`, message: 'must be an object' }]);
+      if (typeof item.attemptId !== 'string')
+        return invalid([{ path: 'attemptId', message: 'must be a string' }]);
+      const span = spans[index];
+      const name = VALUES[String(item.op)];
+      const valueBytes =
+        span && name !== undefined && span.to - span.from > checkpointBytes / 3
+          ? memberBytes(body.text, name, span.from)
+          : 0;
+      return prepare(services, { raw: item, valueBytes });
+    });
+    const answers = await carryOut(call, prepared, (tx, one) => apply(tx, services, key, one));
+    return answerText(`{"results":${itemsText(answers, call.requestId)}}`);
   },
 
   async workerHints({ services, key, keySeen, query }: KeyedCall) {

@@ -1,0 +1,57 @@
+import { TaskError } from '../contract/errors.ts';
+import type { Transaction } from '../ports/store.ts';
+import { type Answer, isRefusal, problemAnswer, type Refusal } from './answer.ts';
+import type { KeyedCall } from './call.ts';
+import { failure } from './failure.ts';
+
+/**
+ * Carries out the items of a batch in one command of the store, one after the other. Each is answered for itself: what is
+ * refused has changed nothing, so it takes nothing with it. An item that throws would undo them all; then each has a
+ * command of its own, in which it fails alone.
+ *
+ * @param items those that were refused before are left alone. @returns in the order of `items`. Never rejects.
+ */
+export async function carryOut<Item extends object, Done extends object>(
+  call: KeyedCall,
+  items: readonly (Item | Refusal)[],
+  work: (tx: Transaction, item: Item) => Promise<Done | Refusal>,
+): Promise<(Done | Refusal)[]> {
+  const { store } = call.services;
+  if (items.every(isRefusal)) return [...items];
+  try {
+    return await store.write(async (tx) => {
+      const done: (Done | Refusal)[] = [];
+      for (const item of items) done.push(isRefusal(item) ? item : await work(tx, item));
+      return done;
+    }, items.length);
+  } catch (error) {
+    if (error instanceof TaskError && error.code === 'UNAVAILABLE') {
+      const refused = itemFailure(call, error);
+      return items.map((item) => (isRefusal(item) ? item : refused));
+    }
+  }
+  return Promise.all(
+    items.map(async (item) => {
+      if (isRefusal(item)) return item;
+      try {
+        return await store.write((tx) => work(tx, item));
+      } catch (error) {
+        return itemFailure(call, error);
+      }
+    }),
+  );
+}
+
+function itemFailure({ services, requestId, operation }: KeyedCall, error: unknown): Refusal {
+  return failure(services, requestId, `An item of ${operation.method} ${operation.path}`, error);
+}
+
+/** `[{status, body}, …]`, as batch calls answer. */
+export function itemsText(done: readonly (Answer | Refusal)[], requestId: string): string {
+  let text = '[';
+  for (const one of done) {
+    const { status, body } = isRefusal(one) ? problemAnswer(one, requestId) : one;
+    text += `${text.length === 1 ? '' : ','}{"status":${status},"body":${body as string}}`;
+  }
+  return `${text}]`;
+}

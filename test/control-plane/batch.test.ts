@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+import { SimulatedClock } from '../../sim/clock.ts';
+import { SimulatedRandom } from '../../sim/random.ts';
+import { TaskError } from '../../src/contract/errors.ts';
+import type { Store, Transaction } from '../../src/ports/store.ts';
+import { openMemoryStore } from '../../src/stores/memory.ts';
+import { World } from './world.ts';
+
+/** A control plane whose store fails, as `fail` says, where a task of that type is put in. */
+async function worldThat(fail: () => never): Promise<World> {
+  const clock = new SimulatedClock({ wallMs: Date.UTC(2026, 0, 1) });
+  const random = new SimulatedRandom(7);
+  const inner = openMemoryStore({ clock, random });
+  const store: Store = {
+    ...inner,
+    get stats() {
+      return inner.stats;
+    },
+    write: (work, items) =>
+      inner.write((tx) => {
+        const failing: Transaction = Object.create(tx, {
+          insertTask: {
+            value: (...given: Parameters<Transaction['insertTask']>) =>
+              given[0].type === 'demo/bad' ? fail() : tx.insertTask(...given),
+          },
+        });
+        return work(failing);
+      }, items),
+  };
+  return World.start({ clock, random, store });
+}
+
+const task = (type: string) => ({ type, schemaVersion: 1, input: {} });
+const statuses = (items: { status: number }[]) => items.map(({ status }) => status);
+
+it('an item of a batch that throws fails alone, and nothing is put in twice', async () => {
+  const world = await worldThat(() => {
+    throw new Error('a bug');
+  });
+  const body = [task('demo/a'), task('demo/bad'), { type: 'none' }, task('demo/b')];
+  const reply = await world.call('POST', '/tasks/batch', { body });
+  expect(statuses(reply.body)).toEqual([201, 500, 400, 201]);
+  const { body: page } = await world.call('GET', '/tasks');
+  expect(page.tasks.map(({ type }: { type: string }) => type).sort()).toEqual(['demo/a', 'demo/b']);
+  expect(world.log.filter(({ event }) => event === 'request.failed')).toHaveLength(1);
+  await world.app.stop();
+});
+
+it('where the store keeps nothing, what was refused before still is, and the rest hears to come back', async () => {
+  const world = await worldThat(() => {
+    throw new TaskError('UNAVAILABLE', 'The disk is full.');
+  });
+  const body = [task('demo/bad'), { type: 'none' }];
+  const reply = await world.call('POST', '/tasks/batch', { body });
+  expect(statuses(reply.body)).toEqual([503, 400]);
+  await world.app.stop();
+});
+
+it('a batch is one command of the store', async () => {
+  const world = await World.start();
+  await world.call('POST', '/tasks/batch', { body: [task('demo/a')] });
+  const before = world.store.stats.commands;
+  await world.call('POST', '/tasks/batch', { body: Array.from({ length: 100 }, () => task('a')) });
+  expect(world.store.stats.commands - before).toBe(1);
+  await world.app.stop();
+});
