@@ -4,6 +4,7 @@ import type { ExitName } from './exit-codes.ts';
 import type { KeyPlaces } from './keys.ts';
 import type { Output } from './output.ts';
 import type { Programs } from './programs.ts';
+import type { Screen } from './screen.ts';
 import type { SettingName } from './setting-table.ts';
 import type { SettingSources, Settings } from './settings.ts';
 import type { Style } from './style.ts';
@@ -91,6 +92,8 @@ export interface Io {
   readonly terminal: { readonly out: boolean; readonly err: boolean; readonly in?: boolean };
   /** Width of the terminal. */
   readonly columns: number | undefined;
+  /** The terminal as a whole, where a person is on both sides of it. */
+  readonly screen?: Screen | undefined;
   readonly programs: Programs;
   readonly clock: Clock;
   readonly random: Random;

@@ -25,6 +25,7 @@ import { tasksResolve } from './commands/tasks-resolve.ts';
 import { tasksRetry } from './commands/tasks-retry.ts';
 import { tasksShow } from './commands/tasks-show.ts';
 import { tasksSubmit } from './commands/tasks-submit.ts';
+import { tasksTop } from './commands/tasks-top.ts';
 import { tasksTypes } from './commands/tasks-types.ts';
 import { tasksWatch } from './commands/tasks-watch.ts';
 import { tasksWorkers } from './commands/tasks-workers.ts';
@@ -52,6 +53,7 @@ export const commands: readonly Command[] = [
   tasksList,
   tasksShow,
   tasksWatch,
+  tasksTop,
   tasksEvents,
   tasksLogs,
   tasksCancel,

@@ -8,6 +8,7 @@ import { exitCode } from './exit-codes.ts';
 import { failureJson, failureText, toFailure } from './failure.ts';
 import { outputTo } from './output.ts';
 import type { Programs } from './programs.ts';
+import { systemScreen } from './screen.ts';
 import { makeStyle, wantsColour } from './style.ts';
 
 /** The world as it is. */
@@ -23,6 +24,9 @@ export function systemIo(programs: Programs): Io {
     err: outputTo(stderr),
     terminal: { out: stdout.isTTY === true, err: stderr.isTTY === true, in: isatty(0) },
     columns: stdout.isTTY ? stdout.columns : undefined,
+    get screen() {
+      return systemScreen(process.stdin, stdout, process.env);
+    },
     programs,
     clock: systemClock(),
     random: systemRandom(),

@@ -47,6 +47,7 @@ import type { HttpAnswer } from '../wire/judge.ts';
 import type { KeySource } from '../wire/key.ts';
 import { toTaskError, worthAgain } from './errors.ts';
 import { Patience } from './patience.ts';
+import { readTaskHints, type TaskHintListener } from './task-hints.ts';
 
 export interface ServiceClientOptions {
   readonly door: Door;
@@ -145,6 +146,11 @@ export class ServiceClient {
     how?: CallOptions,
   ): Promise<LogList> {
     return this.#get(`${taskPath(id)}/logs`, logList, query, how);
+  }
+
+  /** Hears that something happened to tasks, until the stream ends. Resolves with why; never rejects. */
+  hints(listener: TaskHintListener, signal: AbortSignal): Promise<string> {
+    return readTaskHints(this.#options.door, this.clock, listener, signal);
   }
 
   cancel(id: string, request: CancelRequest, how?: CallOptions): Promise<TaskView> {

@@ -1,0 +1,58 @@
+import { type DoctorAnswer, type TaskView, typeKey } from '../../contract/index.ts';
+import { noteOf } from '../../core/task-words.ts';
+
+/** What there is to see, in the order in which it matters. Pure. */
+
+/** What the control plane told at one look. */
+export interface News {
+  readonly attention: readonly TaskView[];
+  readonly running: readonly TaskView[];
+  readonly queued: readonly TaskView[];
+  readonly newest: readonly TaskView[];
+  readonly doctor: DoctorAnswer;
+}
+
+export interface Section {
+  readonly title: string;
+  readonly tasks: readonly TaskView[];
+}
+
+/** What needs a person, what runs, what waits, what has ended; each task once, those that fit the filter. */
+export function sections(news: News, filter: string): Section[] {
+  const seen = new Set<string>();
+  const section = (title: string, tasks: readonly TaskView[]): Section => ({
+    title,
+    tasks: tasks.filter((task) => {
+      if (seen.has(task.id)) return false;
+      seen.add(task.id);
+      return fits(task, filter);
+    }),
+  });
+  const all = [...news.attention, ...news.queued, ...news.newest];
+  return [
+    section('Needs a person', [
+      ...news.attention,
+      ...all.filter((task) => task.status === 'failed' || isUnserved(task)),
+    ]),
+    section('Running', news.running),
+    section('Waiting', news.queued),
+    section('Ended', news.newest),
+  ].filter(({ tasks }) => tasks.length > 0);
+}
+
+/** No worker will come by itself. */
+function isUnserved({ status, waitingFor }: TaskView): boolean {
+  return status === 'queued' && waitingFor?.startsWith('no worker ') === true;
+}
+
+/** All words of the filter are somewhere in what is shown of the task, in any case. */
+function fits(task: TaskView, filter: string): boolean {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return true;
+  const { id, type, schemaVersion, status, pool, labels } = task;
+  const named = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  const text = [id, typeKey(type, schemaVersion), status, pool, ...named, noteOf(task)]
+    .join('\n')
+    .toLowerCase();
+  return words.every((word) => text.includes(word));
+}
