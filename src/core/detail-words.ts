@@ -42,9 +42,11 @@ const WENT: Readonly<Record<string, string>> = {
   unknown: 'it is not known how it ended',
 };
 
-/** A text of at most so many characters, its last one `…` where it was longer. */
+/** A text of at most so many characters, its last one `…` where it was longer. No half character is left. */
 export function cut(text: string, chars: number): string {
-  return text.length > chars ? `${text.slice(0, chars - 1)}…` : text;
+  return text.length > chars
+    ? `${text.slice(0, chars - 1).replace(/[\ud800-\udbff]$/, '')}…`
+    : text;
 }
 
 function plainly(value: unknown): string {

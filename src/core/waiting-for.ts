@@ -34,6 +34,20 @@ export function waitingFor(
       return `not before ${new Date(task.notBeforeMs).toISOString()}`;
     return `retry in ${seconds(task.availableAtMs - nowMs)}`;
   }
+  return waitsFor(task, workers).words;
+}
+
+/** Where a task waits that may be claimed now. */
+export type Place = Pick<TaskState, 'type' | 'schemaVersion' | 'pool'>;
+
+/**
+ * Why nobody has claimed it yet. `served`: a worker that is online serves it there, whatever that one is doing.
+ * `hope`: one of those goes on claiming, so that nobody has to do anything but wait.
+ */
+export function waitsFor(
+  task: Place,
+  workers: readonly WorkerFacts[],
+): { readonly served: boolean; readonly hope: boolean; readonly words: string } {
   const name = typeKey(task.type, task.schemaVersion);
   const able = workers.filter(
     (w) =>
@@ -43,19 +57,21 @@ export function waitingFor(
   const online = able.filter((w) => w.state !== 'offline');
   if (online.length === 0) {
     const none = `no worker for ${name} in pool ${task.pool}`;
-    if (able.length > 0)
-      return `${none}: ${able
-        .map((w) => w.workerId)
-        .slice(0, 3)
-        .join(', ')} ${able.length === 1 ? 'is' : 'are'} offline`;
+    if (able.length > 0) {
+      const names = able.map((w) => w.workerId).slice(0, 3);
+      const offline = `${names.join(', ')} ${able.length === 1 ? 'is' : 'are'} offline`;
+      return { served: false, hope: false, words: `${none}: ${offline}` };
+    }
     const near = nearMiss(task, workers);
-    return near ? `${none}; ${near}` : none;
+    return { served: false, hope: false, words: near ? `${none}; ${near}` : none };
   }
-  return inWords(online.map((w) => asFor(task, w)));
+  const seen = online.map((w) => asFor(task, w));
+  const hope = seen.some((w) => w.state !== 'draining' && w.notClaiming === undefined);
+  return { served: true, hope, words: inWords(seen) };
 }
 
 /** A worker that has paused the task's type claims nothing as far as this task goes. */
-function asFor({ type, schemaVersion }: TaskState, worker: WorkerFacts): WorkerFacts {
+function asFor({ type, schemaVersion }: Place, worker: WorkerFacts): WorkerFacts {
   const pause = worker.pausedTypes?.find(
     (paused) => paused.type === type && paused.schemaVersion === schemaVersion,
   );
@@ -93,7 +109,7 @@ function inWords(workers: readonly WorkerFacts[]): string {
 }
 
 /** The usual mistakes: another version, another case, another pool. */
-function nearMiss(task: TaskState, workers: readonly WorkerFacts[]): string | undefined {
+function nearMiss(task: Place, workers: readonly WorkerFacts[]): string | undefined {
   const online = workers.filter((w) => w.state !== 'offline');
   const here = online.filter((w) => w.pools.includes(task.pool)).flatMap((w) => w.types);
   const elsewhere = online.find((w) =>

@@ -1,12 +1,5 @@
-import { html } from './html.ts';
 import type { PageRoute } from './page.ts';
+import { listRoute } from './tasks/list-route.ts';
 
-export const tasksRoutes: readonly PageRoute[] = [
-  {
-    method: 'GET',
-    path: '/tasks',
-    answer: async () => ({
-      page: { title: 'Tasks', nav: 'tasks', live: true, main: html`<h1>Tasks</h1>` },
-    }),
-  },
-];
+/** Tasks: the list, one task, and what people do to it. */
+export const tasksRoutes: readonly PageRoute[] = [listRoute];

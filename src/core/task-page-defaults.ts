@@ -1,0 +1,19 @@
+/** Numbers of the pages about tasks; see `defaults.ts`. */
+export const taskPageDefaults = {
+  /** Rows of a list: some screens on a phone, one look at a desk. */
+  rows: 50,
+  runningRows: 20,
+  /** Tasks of a status are counted so far: nobody acts on the difference between 1,000 and 40,000. */
+  countedMost: 1_000,
+  /** Failed tasks that are grouped, the newest: a bad night of a small project, and a few milliseconds. */
+  failuresAmong: 1_000,
+  /** Entries at the end of a journal in which the last loss is looked for. */
+  lossesShown: 50,
+  /** Entries of the journal that a task's page shows at once; the rest is a link away. */
+  journalEntries: 300,
+  logLines: 200,
+  /** Of an input or a result that the page shows; the whole is a download. */
+  valueChars: 8_000,
+  /** Other projects whose workers are looked at for a near miss. */
+  otherProjects: 10,
+} as const;

@@ -1,0 +1,31 @@
+/** Lists of tasks, one task. */
+export const TASKS = `.statuses a { display: inline-block; padding: 0.35rem 0.6rem; border: 1px solid var(--line); border-radius: 1em; text-decoration: none; color: inherit; }
+.statuses a[aria-current] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); font-weight: 600; }
+.labels { display: flex; flex-wrap: wrap; gap: 0.2rem 0.4rem; list-style: none; margin: 0.2rem 0 0; padding: 0; font-size: 0.85em; color: var(--faint); }
+.labels li { padding: 0 0.4em; border: 1px solid var(--line); border-radius: 0.3rem; max-width: 100%; }
+progress { width: 8rem; max-width: 100%; height: 0.8rem; vertical-align: middle; accent-color: var(--accent); }
+.odd { color: var(--warn); }
+.compare mark { background: var(--warn-ground); color: var(--warn); font-weight: 700; text-decoration: underline; text-underline-offset: 0.2em; }
+.tasks-filter fieldset { border: 1px solid var(--line); border-radius: var(--radius); margin: 0.5rem 0; padding: 0.5rem 0.75rem; min-width: 0; }
+.tasks-filter legend { font-weight: 600; padding: 0 0.3rem; }
+.choices { display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; }
+.choices label { font-weight: 400; padding: 0.3rem 0; }
+.tasks-filter .error { margin: 0.2rem 0; max-width: 20rem; }
+#attention caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+td .button { white-space: normal; }
+.timeline { list-style: none; padding: 0; border-inline-start: 2px solid var(--line); margin-inline-start: 0.5rem; }
+.timeline > li { position: relative; padding: 0.1rem 0 0.6rem 1rem; }
+.timeline > li::before { content: ""; position: absolute; inset-inline-start: -0.45rem; top: 0.55rem; width: 0.75rem; height: 0.75rem; border-radius: 50%; background: var(--tone, var(--edge)); border: 2px solid var(--ground); }
+.timeline h3 { margin: 0; font-size: 1rem; }
+.timeline p { margin: 0.15rem 0; }
+.timeline .phases { display: flex; flex-wrap: wrap; gap: 0 1.25rem; color: var(--faint); font-size: 0.9em; margin: 0.15rem 0; padding: 0; list-style: none; }
+.log { max-height: 34rem; }
+.log .line { display: block; padding-inline-start: 0.5rem; border-inline-start: 3px solid transparent; unicode-bidi: plaintext; }
+.log .line.error { border-color: var(--bad); color: inherit; }
+.log .line.warn { border-color: var(--warn); background: none; }
+.log time, .log .faint { unicode-bidi: isolate; }
+.evidence { border-inline-start: 4px solid var(--line); padding-inline-start: 1rem; }
+.choice { display: block; padding: 0.5rem 0.75rem; margin: 0.5rem 0; border: 1px solid var(--line); border-radius: var(--radius); font-weight: 400; }
+.choice strong { font-weight: 600; }
+.choice small { display: block; margin-inline-start: 1.5rem; color: var(--faint); }
+`;

@@ -1,0 +1,159 @@
+import type { Problem } from '../../contract/problems.ts';
+import { taskStatuses } from '../../contract/tasks.ts';
+import { parseTypeKey } from '../../contract/type-key.ts';
+import { lastTrouble, why } from '../../core/attempt-words.ts';
+import { taskPageDefaults } from '../../core/task-page-defaults.ts';
+import { waitsFor } from '../../core/waiting-for.ts';
+import type { QueueGroup } from '../../ports/store.ts';
+import type { PageRequest, PageRoute } from '../page.ts';
+import {
+  type AttentionData,
+  attentionSections,
+  type Failures,
+  type Losing,
+  SHOWN,
+} from './attention.ts';
+import { type Comparison, comparisonOf } from './comparison.ts';
+import { type Filters, filtersOf, isLimited, listQuery } from './filters.ts';
+import { fleetsOf, ownWorkers } from './fleets.ts';
+import { type ListModel, listHtml, type StatusCount } from './list-page.ts';
+
+const { rows, runningRows, countedMost, failuresAmong, lossesShown } = taskPageDefaults;
+
+export const listRoute: PageRoute = {
+  method: 'GET',
+  path: '/tasks',
+  answer: async (request) => {
+    const { nowMs, url } = request;
+    const filters = filtersOf(request.query);
+    const { query, problems } = listQuery(filters, nowMs, rows);
+    const page = problems.length > 0 ? undefined : await request.call('listTasks', { query });
+    if (page && !page.ok) return { problem: page.problem };
+    const queue = await request.reads.queue(request.project);
+    const about = isLimited(filters) || filters.cursor !== '' || problems.length > 0;
+    const overview = about ? undefined : await overviewOf(request, queue);
+    if (overview && 'problem' in overview) return overview;
+    const model: ListModel = {
+      url,
+      nowMs,
+      filters,
+      problems,
+      counts: await countsOf(request, queue),
+      ...(overview && { overview }),
+      comparison: problems.length > 0 ? undefined : await compared(request, filters),
+      tasks: page?.value.tasks ?? [],
+      cursor: page?.value.cursor,
+      maySubmit: request.may('submit'),
+    };
+    return {
+      page: {
+        title: isLimited(filters) ? 'Tasks found' : 'Tasks',
+        nav: 'tasks',
+        live: true,
+        main: listHtml(model),
+        ...(problems.length > 0 && { status: 400 }),
+      },
+    };
+  },
+};
+
+/** What runs and waits is known exactly; of the rest a bounded number is counted. */
+async function countsOf(
+  { reads, project }: PageRequest,
+  queue: readonly QueueGroup[],
+): Promise<StatusCount[]> {
+  const sum = (part: 'queued' | 'running') => queue.reduce((all, group) => all + group[part], 0);
+  return Promise.all(
+    taskStatuses.map(async (status) =>
+      status === 'queued' || status === 'running'
+        ? { status, count: sum(status) }
+        : {
+            status,
+            count: await reads.countTasks(project, status, countedMost + 1),
+            most: countedMost,
+          },
+    ),
+  );
+}
+
+async function overviewOf(
+  request: PageRequest,
+  queue: readonly QueueGroup[],
+): Promise<NonNullable<ListModel['overview']> | { readonly problem: Problem }> {
+  const list = (status: readonly string[], limit: number, needs?: 'attention') =>
+    request.call('listTasks', { query: { status, limit, needs } });
+  const [unknown, undecided, running] = await Promise.all([
+    list(['outcome-unknown'], SHOWN + 1),
+    list(['failed', 'queued', 'expired'], SHOWN + 1, 'attention'),
+    list(['running'], runningRows),
+  ]);
+  if (!unknown.ok) return unknown;
+  if (!undecided.ok) return undecided;
+  if (!running.ok) return running;
+  const known = await ownWorkers(request);
+  if (!known.ok) return known;
+  const data: AttentionData = {
+    nowMs: request.nowMs,
+    unknown: unknown.value.tasks,
+    undecided: undecided.value.tasks,
+    queue,
+    workers: known.workers,
+    losing: await losingOf(request),
+    failures: await failuresOf(request),
+    among: failuresAmong,
+  };
+  return {
+    attention: attentionSections(data),
+    running: running.value.tasks,
+    runningInAll: queue.reduce((all, group) => all + group.running, 0),
+  };
+}
+
+async function losingOf({ reads, project }: PageRequest): Promise<Losing[]> {
+  const found = await reads.losingTasks(project, SHOWN + 1);
+  return Promise.all(
+    found.map(async ({ ref, task }) => {
+      const entries = await reads.events(ref, Math.max(0, task.seq - lossesShown), lossesShown);
+      const trouble = lastTrouble(
+        entries.map(({ atMs, ...entry }) => ({ ...entry, at: new Date(atMs).toISOString() })),
+      );
+      return {
+        id: task.id,
+        type: task.type,
+        schemaVersion: task.schemaVersion,
+        status: task.status,
+        losses: task.losses,
+        worker: task.workerId,
+        why: trouble && why(trouble, { timeOf: (at) => at }),
+      };
+    }),
+  );
+}
+
+async function failuresOf({ reads, project }: PageRequest): Promise<Failures[]> {
+  const groups = await reads.failureGroups(project, failuresAmong);
+  return Promise.all(
+    groups.map(async (group, index) => {
+      // Only what may be shown: of a hundred codes the rest is a link away.
+      const row = index < NEWEST_READ ? await reads.task(project, group.newestId) : undefined;
+      return { group, message: row?.task.error?.message, atMs: row?.task.finishedAtMs };
+    }),
+  );
+}
+
+const NEWEST_READ = 4 * SHOWN;
+
+/** Where the filters name one place of the queue and nobody serves it: what to do stands above the list. */
+async function compared(request: PageRequest, filters: Filters): Promise<Comparison | undefined> {
+  const { statuses, pool } = filters;
+  const named =
+    parseTypeKey(filters.type) ?? parseTypeKey(`${filters.type}@${filters.version || 'none'}`);
+  if (named === undefined || pool === '' || !(statuses.length === 0 || statuses.includes('queued')))
+    return undefined;
+  const known = await ownWorkers(request);
+  if (!known.ok) return undefined;
+  const { workers } = known;
+  if (waitsFor({ ...named, pool }, workers).served) return undefined;
+  const wanted = { ...named, pool, project: request.project };
+  return comparisonOf(wanted, await fleetsOf(request, workers));
+}

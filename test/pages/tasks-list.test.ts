@@ -1,0 +1,279 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { World } from '../control-plane/world.ts';
+import { Visitor } from './visitor.ts';
+
+/** The list of tasks: what needs a person, what runs, the rest with its filters. */
+
+const place = { loopback: true, behindProxy: false, secure: false };
+let world: World;
+let visitor: Visitor;
+beforeEach(async () => {
+  world = await World.start({ pages: { place } });
+  visitor = new Visitor(world);
+});
+
+/** The text of a part of the page, by its id, without marks. */
+async function words(path: string, id = 'main'): Promise<string> {
+  const { text } = await visitor.get(path);
+  const at = text.indexOf(`id="${id}"`);
+  if (at < 0) return '';
+  const from = text.indexOf('>', at) + 1;
+  const to = text.indexOf(id === 'main' ? '</main>' : '</section>', at);
+  return plain(text.slice(from, to));
+}
+const plain = (text: string) =>
+  text
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/&amp;/g, '&')
+    .trim();
+const failure = (code: string, message: string, more = {}) => ({
+  error: { code, message, retryable: false, ...more },
+});
+const present = (workerId: string, more: Record<string, unknown> = {}) =>
+  world.call('PUT', `/workers/${workerId}`, {
+    body: {
+      sessionId: `ses-${workerId}`,
+      state: 'ready',
+      slots: { max: 2, busy: 0 },
+      pools: ['default'],
+      handlersHash: JSON.stringify(more),
+      handlers: [
+        {
+          type: 'demo/hello',
+          schemaVersion: 1,
+          effectSafety: 'pure',
+          effectGate: 'start',
+          ...(more.handler as object),
+        },
+      ],
+      versions: {},
+      spool: { pending: 0, bytes: 0, oldestMs: null, ok: true },
+      ...more,
+    },
+  });
+
+describe('what needs a person', () => {
+  it('is nothing where all goes well, also with tasks that wait for a worker that is busy', async () => {
+    await present('w1', { state: 'full', slots: { max: 1, busy: 1 } });
+    await world.submit();
+    expect(await words('/tasks', 'attention')).toContain('Nothing needs a person.');
+  });
+
+  it('names an outcome that is not known, why, and the page where it is resolved', async () => {
+    const { task, attempt } = await world.running({ effectSafety: 'non-idempotent' });
+    await world.gate(attempt);
+    await world.report(attempt, 'unknown', failure('SENT', 'The printer said nothing'));
+    expect(await words('/tasks', 'attention-unknown')).toMatch(
+      /Outcome unknown.*demo\/hello@1.*The printer said nothing\..*Look outside, then resolve/,
+    );
+    expect((await visitor.get('/tasks')).text).toContain(`href="/tasks/${task.id}/resolve"`);
+  });
+
+  it('names a failure past the gate and a late report as decisions', async () => {
+    const begun = await world.running({ effectSafety: 'non-idempotent' });
+    await world.gate(begun.attempt);
+    await world.report(begun.attempt, 'fail', failure('BROKE', 'paper jam'));
+    const late = await world.running({}, { policy: { maxAttempts: 1 } });
+    await world.gate(late.attempt);
+    await world.clock.advance(600_000);
+    await world.report(late.attempt, 'complete', { result: 1 });
+    const text = await words('/tasks', 'attention-undecided');
+    expect(text).toContain(
+      'BROKE: paper jam. The attempt was past its gate: its effect may have taken place.',
+    );
+    expect(text).toContain(
+      'Its worker reported "complete" after the attempt had ended as lost. ATTEMPTS_EXHAUSTED',
+    );
+    // Once is enough.
+    expect(await words('/tasks', 'attention-failed')).toBe('');
+  });
+
+  it('groups failures by type and code, and tells refused results apart', async () => {
+    for (const code of ['BROKE', 'BROKE', 'RESULT_REFUSED']) {
+      const { attempt } = await world.running();
+      await world.report(attempt, 'fail', failure(code, `of ${code}`));
+    }
+    expect(await words('/tasks', 'attention-failed')).toMatch(
+      /demo\/hello@1 2 tasks BROKE: of BROKE\./,
+    );
+    expect(await words('/tasks', 'attention-refused')).toMatch(
+      /1 task RESULT_REFUSED \(The control plane refused the result for good\): of RESULT_REFUSED/,
+    );
+  });
+
+  it('names a task whose worker is lost again and again, and how the last time went', async () => {
+    const { task } = await world.running();
+    for (let i = 0; i < 2; i++) {
+      if (i > 0) await world.claim();
+      await world.clock.advance(31_000);
+    }
+    const text = await words('/tasks', 'attention-losing');
+    expect(text).toContain(task.id);
+    expect(text).toMatch(
+      /lost 2 times; it is queued, last on w1\. The last time: no word came before its lease/,
+    );
+  });
+
+  it('names each place of the queue that nobody serves once, whatever waits there', async () => {
+    for (let i = 0; i < 3; i++) await world.submit({ type: 'demo/Hello' });
+    await world.submit({ pool: 'gpu' });
+    await present('w1');
+    const text = await words('/tasks', 'attention-waiting');
+    expect(text).toContain(
+      'demo/Hello@1 3 tasks in pool default No worker for demo/Hello@1 in pool default; served there under another case: demo/hello@1.',
+    );
+    expect(text).toContain(
+      'demo/hello@1 1 task in pool gpu No worker for demo/hello@1 in pool gpu;',
+    );
+  });
+
+  it('counts a place whose workers claim nothing', async () => {
+    await present('w1', { notClaiming: 'its disk is full' });
+    await world.submit();
+    expect(await words('/tasks', 'attention-waiting')).toMatch(
+      /1 worker, not claiming \(w1: its disk is full\)\..*See why its workers do not claim/,
+    );
+  });
+});
+
+describe('a place of the queue that nobody serves', () => {
+  const place = (type: string, more = '') =>
+    `/tasks?type=${encodeURIComponent(type)}&pool=default${more}`;
+
+  it('shows what its tasks ask for beside what comes near, letter by letter, above the list', async () => {
+    await present('w1', { handler: { type: 'Demo/hello', schemaVersion: 2 } });
+    const { text } = await visitor.get(place('demo/hello', '&version=1&status=queued'));
+    expect(text).toContain(
+      '<td data-head="Type"><mark><code><bdi>Demo/hello@2</bdi></code></mark></td>',
+    );
+    expect(plain(text)).toContain('upper and lower case, version');
+    expect(text.indexOf('id="compare"')).toBeLessThan(text.indexOf('id="list"'));
+  });
+
+  it('names workers of another project only to who may switch to it', async () => {
+    await world.submit();
+    const key = await world.key('task-worker', 'other');
+    await world.call('POST', '/claims', { key, body: world.claimBody('secret-worker') });
+    expect(await words(place('demo/hello@1'), 'compare')).toContain(
+      'secret-worker works for project other',
+    );
+    const signedIn = new Visitor(world, { peer: { address: '10.0.0.9', loopback: false } });
+    await signedIn.signIn(await world.key('task-operator'));
+    const { status, text } = await signedIn.get(place('demo/hello@1'));
+    expect(status).toBe(200);
+    expect(text).toContain('id="compare"');
+    expect(text).not.toContain('secret-worker');
+  });
+
+  it('is not told of one that somebody serves', async () => {
+    await present('w1');
+    expect(await words(place('demo/hello@1'), 'compare')).toBe('');
+  });
+});
+
+describe('what runs', () => {
+  it('shows how far it is, in words and as a bar, with its worker', async () => {
+    const { task, attempt } = await world.running();
+    await world.report(attempt, 'progress', { n: 1, percent: 41.6, message: 'page 4 of 10' });
+    const text = await words('/tasks', 'running');
+    expect(text).toContain('Running 1');
+    expect(text).toMatch(/42 % page 4 of 10/);
+    expect((await visitor.get('/tasks')).text).toContain(
+      `<progress max="100" value="41.6" aria-label="Progress of ${task.id}">`,
+    );
+  });
+});
+
+describe('filters', () => {
+  it('stand in the address, and the form and the links show them again', async () => {
+    await world.submit({ pool: 'a', labels: { 'customer id': 'Ä & <b>' } });
+    await world.submit({ pool: 'b' });
+    const query = new URLSearchParams([
+      ['status', 'queued'],
+      ['status', 'failed'],
+      ['type', 'demo/hello@1'],
+      ['pool', 'a'],
+      ['label', 'customer id=Ä & <b>'],
+      ['since', '2h'],
+      ['until', '2099-01-01T00:00:00Z'],
+    ]);
+    const { status, text } = await visitor.get(`/tasks?${query}`);
+    expect(status).toBe(200);
+    expect(text.match(/id="task-tsk_/g)).toHaveLength(1);
+    expect(text).toContain('value="customer id=Ä &amp; &lt;b&gt;"');
+    expect(text).toContain('name="since" value="2h"');
+    expect(text).toMatch(/name="status" value="failed" checked/);
+    // What needs a person is another page.
+    expect(text).not.toContain('id="attention"');
+  });
+
+  it('lead from page to page without gap or repetition, and keep to the filters', async () => {
+    const all = new Set<string>();
+    for (let i = 0; i < 120; i++) all.add((await world.submit({ pool: i % 2 ? 'a' : 'b' })).id);
+    const seen: string[] = [];
+    let at: string | undefined = '/tasks?pool=a';
+    let pages = 0;
+    while (at !== undefined) {
+      const { text } = await visitor.get(at);
+      seen.push(...[...text.matchAll(/id="task-(tsk_\w+)"/g)].map(([, id]) => id as string));
+      at = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+      pages++;
+    }
+    expect(pages).toBe(2);
+    expect(seen).toHaveLength(60);
+    expect(new Set(seen).size).toBe(60);
+    expect(seen).toEqual([...seen].sort().reverse());
+  });
+
+  it.each([
+    ['status=lost', 'is no status; those are queued'],
+    ['type=demo//x', 'is no type of tasks'],
+    ['type=demo/x&version=0', 'is no version'],
+    ['pool=%3Cscript%3E', 'is no name of a pool'],
+    ['since=yesterday', 'is neither a time such as'],
+    [`until=${'9'.repeat(300)}`, 'is neither a time such as'],
+  ])('that mean nothing list nothing and say so where they were typed: %s', async (query, says) => {
+    await world.submit();
+    const { status, text } = await visitor.get(`/tasks?${query}`);
+    expect(status).toBe(400);
+    expect(plain(text)).toContain(says);
+    expect(text).not.toContain('id="task-tsk_');
+    expect(text).not.toContain('<script>');
+  });
+
+  it('say where nothing fits, and where there is nothing yet', async () => {
+    expect(await words('/tasks', 'list')).toContain('There is no task yet.');
+    expect(await words('/tasks?status=failed', 'list')).toContain('No task fits.');
+  });
+});
+
+it('counts what there is of each status, up to a bound', async () => {
+  for (let i = 0; i < 3; i++) await world.submit();
+  const { attempt } = await world.running({}, { priority: 50 });
+  await world.report(attempt, 'complete', { result: null });
+  expect(plain((await visitor.get('/tasks')).text)).toContain(
+    'all queued 3 running 0 succeeded 1 failed 0 outcome unknown 0 cancelled 0 expired 0',
+  );
+});
+
+it('keeps what others wrote as text in every row', async () => {
+  const evil = `<img src=x onerror=alert(1)>"'&\u202e ${'ع'.repeat(20)} 😀`;
+  await world.submit({ labels: { [evil]: evil.repeat(40), __proto: 'x' } });
+  const { attempt } = await world.running(
+    { type: 'demo/evil' },
+    { type: 'demo/evil', labels: { toString: '{"isEscaped":true}' } },
+  );
+  await world.report(attempt, 'progress', { n: 1, percent: 5, message: evil.repeat(50) });
+  const failed = await world.running({ type: 'demo/fail' }, { type: 'demo/fail' });
+  await world.report(failed.attempt, 'fail', failure('BROKE', evil));
+  const { text } = await visitor.get('/tasks');
+  expect(text).not.toContain('<img');
+  expect(
+    text.match(/&lt;img src=x onerror=alert\(1\)&gt;&quot;&#39;&amp;/g)?.length,
+  ).toBeGreaterThan(3);
+});
