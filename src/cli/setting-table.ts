@@ -254,6 +254,16 @@ export const settingTable = {
     fallbackWords: 'off',
     schema: yes,
   }),
+  pages: setting({
+    flag: 'pages',
+    env: 'INTERLOCK_PAGES',
+    form: 'text',
+    argument: 'access',
+    help: 'Pages for a browser: open (at this machine nobody has to sign in), key (always with a key), off',
+    fallback: () => 'open' as const,
+    fallbackWords: 'open',
+    schema: choice('open', 'key', 'off'),
+  }),
   data: optional<string>({
     flag: 'data',
     env: 'INTERLOCK_DATA',

@@ -1,5 +1,6 @@
 import { BASE_PATH } from '../contract/limits.ts';
 import { operations } from '../contract/operations.ts';
+import { LIVE_PATH } from '../pages/live.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** An answer that is on its way to its reader, as far as it is known here. */
@@ -74,8 +75,8 @@ export class SlowReaders {
 }
 
 const STREAMS = new RegExp(
-  `^(?:https?://[^/]*)?${BASE_PATH}(?:${operations
+  `^(?:https?://[^/]*)?(?:${LIVE_PATH}|${BASE_PATH}(?:${operations
     .filter(({ answers }) => answers[200] === 'sse')
     .map(({ path }) => path)
-    .join('|')})/?(?:\\?|$)`,
+    .join('|')}))/?(?:\\?|$)`,
 );

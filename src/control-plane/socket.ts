@@ -145,13 +145,16 @@ export function makeServer(options: SocketOptions): Opened {
 
 function peerOf({
   socket,
+  httpVersion,
 }: {
   readonly socket: Pick<Socket, 'remoteAddress' | 'localAddress'>;
+  readonly httpVersion: string;
 }): Peer {
   const { remoteAddress = '', localAddress } = socket;
   return {
     address: remoteAddress,
-    loopback: isLoopbackAddress(remoteAddress) && isLoopbackAddress(localAddress),
+    loopback:
+      httpVersion === '1.1' && isLoopbackAddress(remoteAddress) && isLoopbackAddress(localAddress),
   };
 }
 

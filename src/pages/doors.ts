@@ -41,18 +41,8 @@ export class Doors {
     const { nowMs, session, request, peer, cookies } = visit;
     const to = ownAddress(form.get('to'));
     const address = countedAddress(request.headers, peer, this.#o.place);
-    const waitMs = this.#wrong.count(address, nowMs);
-    if (waitMs !== undefined) return this.signInShown(visit, undefined, 'many', to);
     const key = await this.#o.keyOf((form.get('key') ?? '').trim());
-    if (key === undefined) {
-      this.#o.log.info(
-        'pages.sign-in-refused',
-        'A sign-in to the pages with a wrong key was refused.',
-        { address },
-      );
-      return this.signInShown(visit, undefined, 'wrong', to);
-    }
-    this.#wrong.forgive(address);
+    if (key === undefined) return this.#wrongKey(visit, address, to);
     if (!mayLook(key)) return this.signInShown(visit, undefined, 'kind', to);
     const keys = [...new Set([...session.keys, key.id])];
     if (keys.length > pageDefaults.keysPerSession)
@@ -73,6 +63,16 @@ export class Doors {
       { keyId: key.id, project: key.project, address },
     );
     return seeOther(to, cookies);
+  }
+
+  /** A right key is never put off: behind some proxies all have one address, and one could shut out the others. */
+  #wrongKey(visit: Visit, address: string, to: string): Response {
+    const many = this.#wrong.count(address, visit.nowMs) !== undefined;
+    if (!many)
+      this.#o.log.info('pages.sign-in-refused', 'A sign-in to the pages was refused: wrong key.', {
+        address,
+      });
+    return this.signInShown(visit, undefined, many ? 'many' : 'wrong', to);
   }
 
   signOut(visit: Visit): Response {

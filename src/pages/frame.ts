@@ -3,11 +3,12 @@ import { pageDefaults } from '../core/page-defaults.ts';
 import { address } from './address.ts';
 import { type Html, html } from './html.ts';
 import { layout } from './layout.ts';
+import { LIVE_PATH } from './live.ts';
 import type { PagesOptions } from './options.ts';
 import type { View, Who } from './page.ts';
 import type { Peer } from './peer.ts';
 import { problemPage } from './problem-page.ts';
-import { isUpdate } from './request-kinds.ts';
+import { AGAIN, isUpdate } from './request-kinds.ts';
 import { made, pageResponse, seeOther } from './respond.ts';
 import { type Session, Sessions } from './session.ts';
 import { ownAddress } from './sign-in.ts';
@@ -80,7 +81,7 @@ export class Frame {
       cookies.push(this.sessions.noCookie());
     }
     // A script cannot follow to another page without taking it for this one.
-    if (isUpdate(request) || url.pathname === '/live')
+    if (isUpdate(request) || url.pathname === LIVE_PATH)
       return made(null, 401, { 'Cache-Control': 'no-store' }, cookies);
     const to = request.method === 'GET' ? ownAddress(url.pathname + url.search) : '/tasks';
     return seeOther(address('/sign-in', {}, { to, why: ended ? 'ended' : undefined }), cookies);
@@ -91,10 +92,12 @@ export class Frame {
     return this.bare(problemPage({ ...problem, title: 'This form was not taken' }));
   }
 
+  /** Asks the browser to ask again, from here. */
   onceMore(): Response {
-    return pageResponse(
-      html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0"><title>Interlock Tasks</title></head><body><p><a href="">Go on to the page</a></p></body></html>`.toString(),
-      200,
-    );
+    const page = html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0"><title>Interlock Tasks</title></head><body><p><a href="">Go on to the page</a></p></body></html>`;
+    return pageResponse(page.toString(), 200, [AGAIN_COOKIE]);
   }
 }
+
+/** Unlike the session's it is sent with the first request too: it holds nothing but that we have asked. */
+const AGAIN_COOKIE = `${AGAIN}=1; Path=/; Max-Age=10; HttpOnly; SameSite=Lax`;

@@ -1,6 +1,7 @@
 import { pageDefaults } from '../core/page-defaults.ts';
 import { assetAddresses } from './assets.ts';
 import { type Html, html, none } from './html.ts';
+import { LIVE_PATH } from './live.ts';
 import type { NavName, View, Who } from './page.ts';
 import { notice } from './parts.ts';
 
@@ -54,7 +55,7 @@ ${view.main}
 /** Pause and places for the script, which reads them from here. */
 function liveFacts(): Html {
   const { pollMs, refreshMs, gatherMs, reconnectMs } = pageDefaults;
-  return html` data-stream="/live" data-poll="${pollMs}" data-refresh="${refreshMs}" data-gather="${gatherMs}" data-reconnect="${reconnectMs.min} ${reconnectMs.max}"`;
+  return html` data-stream="${LIVE_PATH}" data-poll="${pollMs}" data-refresh="${refreshMs}" data-gather="${gatherMs}" data-reconnect="${reconnectMs.min} ${reconnectMs.max}"`;
 }
 
 const NAVIGATION: readonly (readonly [NavName, string, string])[] = [

@@ -1,5 +1,8 @@
 import type { Clock, Timer } from '../ports/clock.ts';
 
+/** Where pages listen to hints. */
+export const LIVE_PATH = '/live';
+
 /** Streams of hints that pages listen to: each ends with its session. */
 export class LiveStreams {
   readonly #clock: Clock;

@@ -1,10 +1,11 @@
+import { TaskError } from '../contract/errors.ts';
 import { operations } from '../contract/operations.ts';
 import { makeProblem } from '../contract/problems.ts';
 import { called } from './call.ts';
 import { Doors } from './doors.ts';
 import { failuresPage } from './failures.ts';
 import { Frame, type Visit } from './frame.ts';
-import { LiveStreams } from './live.ts';
+import { LIVE_PATH, LiveStreams } from './live.ts';
 import type { PagesOptions } from './options.ts';
 import type { PageAnswer, PageRequest, PageRoute, Who } from './page.ts';
 import { isLocal, type Peer } from './peer.ts';
@@ -56,14 +57,21 @@ class Site {
     // A program that asks for JSON hears what it always heard; the catalogue was always a page.
     if (!browser && pathname !== '/failures' && (found === undefined || /\bjson\b/.test(accept)))
       return undefined;
-    return this.#visit(request, url, peer, found).catch((error: unknown) => {
-      this.#o.log.error('pages.failed', `${request.method} ${pathname} failed.`, { error });
-      return this.#frame.bare(
-        problemPage(
-          makeProblem('INTERNAL', 'This page failed inside the control plane; its log says how.'),
-        ),
-      );
-    });
+    const response = this.#visit(request, url, peer, found).catch((error: unknown) =>
+      this.#failed(request, pathname, error),
+    );
+    return request.method === 'HEAD' ? response.then(headOf) : response;
+  }
+
+  #failed({ method }: Request, pathname: string, error: unknown): Response {
+    const unavailable = error instanceof TaskError && error.code === 'UNAVAILABLE';
+    const what = `${method} ${pathname.slice(0, 200)}`;
+    if (unavailable) this.#o.log.warn('pages.unavailable', `${what}: ${error.message}`, { error });
+    else this.#o.log.error('pages.failed', `${what} failed.`, { error });
+    const problem = unavailable
+      ? makeProblem('UNAVAILABLE', 'The control plane cannot read or keep anything now.')
+      : makeProblem('INTERNAL', 'This page failed inside the control plane; its log says how.');
+    return this.#frame.bare(problemPage(problem));
   }
 
   async #visit(
@@ -129,7 +137,8 @@ class Site {
     if (known === undefined) return this.#frame.toSignIn(visit, who === 'ended');
     this.#o.used(known.key, nowMs);
     if (route.path === '/') return this.#frame.seeOther(visit, '/tasks');
-    if (route.path === '/live') return this.#stream(visit, known);
+    if (route.path === LIVE_PATH)
+      return request.method === 'HEAD' ? made(null, 200, {}) : this.#stream(visit, known);
     return this.#routed(visit, known, route, params, new URLSearchParams());
   }
 
@@ -201,7 +210,7 @@ const ALL: readonly PageRoute[] = [
   own('GET', '/'),
   own('GET', '/assets/{file}'),
   own('GET', '/failures'),
-  own('GET', '/live'),
+  own('GET', LIVE_PATH),
   own('GET', '/sign-in'),
   own('POST', '/sign-in'),
   own('POST', '/sign-out'),
@@ -213,3 +222,7 @@ const ALL: readonly PageRoute[] = [
 const MAY: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   operations.map(({ id, keys }) => [id, new Set(keys === 'open' ? [] : keys)]),
 );
+
+function headOf({ status, headers }: Response): Response {
+  return new Response(null, { status, headers });
+}

@@ -4,7 +4,10 @@
 export interface Peer {
   /** Without brackets or zone. */
   readonly address: string;
-  /** Both ends of the connection are this machine's own loopback addresses. */
+  /**
+   * Both ends of the connection are this machine's own loopback addresses, and it speaks HTTP/1.1, as all browsers do and some
+   * proxies do not.
+   */
   readonly loopback: boolean;
 }
 
@@ -21,7 +24,8 @@ export interface Place {
  * passed on by a proxy, and the name it asked for cannot be one that somebody else's DNS made point here (rebinding).
  */
 export function isLocal(headers: Headers, peer: Peer | undefined, place: Place): boolean {
-  if (peer?.loopback !== true || !place.loopback || place.behindProxy) return false;
+  // Who speaks TLS on loopback does so for others, whom something passes on.
+  if (peer?.loopback !== true || !place.loopback || place.behindProxy || place.secure) return false;
   for (const name of headers.keys()) if (PASSED_ON.test(name)) return false;
   return LOCAL_HOST.test(headers.get('host') ?? '');
 }

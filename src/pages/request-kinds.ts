@@ -16,17 +16,25 @@ export function assetResponse(url: URL): Response {
   });
 }
 
+/** The cookie of who was asked to ask again. */
+export const AGAIN = 'interlock_again';
+
 /** Asked for by our script, which says so. */
 export function isUpdate(request: Request): boolean {
   return request.headers.get('interlock-update') !== null;
 }
 
+/**
+ * A page that was asked for by a link on another site, which brings no cookie. Asked for again by a page of ours it does; once,
+ * whatever the browser then says.
+ */
 export function isFromElsewhere({ method, headers }: Request): boolean {
   const site = headers.get('sec-fetch-site');
   return (
     method === 'GET' &&
     (site === 'cross-site' || site === 'same-site') &&
-    headers.get('sec-fetch-mode') === 'navigate'
+    headers.get('sec-fetch-mode') === 'navigate' &&
+    !headers.get('cookie')?.includes(`${AGAIN}=`)
   );
 }
 

@@ -1,21 +1,16 @@
 import { pageDefaults } from '../core/page-defaults.ts';
 import { type Bucket, isFull, takeToken } from '../core/rate-limit.ts';
 
-/** How often wrong keys may be tried from one address. Nobody guesses 256 bits; this keeps the trying cheap and seen. */
+/** How often wrong keys are heard from one address. Nobody guesses 256 bits; this keeps the log readable and floods cheap. */
 export class WrongKeys {
   readonly #buckets = new Map<string, Bucket>();
 
-  /** Counts an attempt to sign in. @returns how long to wait, where there were too many wrong ones. */
+  /** Counts a wrong key. @returns how long to wait, where there were too many wrong ones. */
   count(address: string, nowMs: number): number | undefined {
     const name = this.#room(address, nowMs);
     const taken = takeToken(nowMs, this.#buckets.get(name), pageDefaults.wrongKeysPerMinute);
     this.#buckets.set(name, taken.bucket);
     return taken.ok ? undefined : taken.retryAfterMs;
-  }
-
-  /** The key was right: what went before is forgiven. */
-  forgive(address: string): void {
-    this.#buckets.delete(address);
   }
 
   #room(address: string, nowMs: number): string {

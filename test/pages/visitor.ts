@@ -1,5 +1,12 @@
-import type { Peer } from '../../src/pages/peer.ts';
+import type { Peer, Place } from '../../src/pages/peer.ts';
 import type { World } from '../control-plane/world.ts';
+
+/** A control plane on loopback, without TLS and without a proxy. */
+export const HERE: Place = { loopback: true, behindProxy: false, secure: false };
+/** One that is reached from elsewhere, by TLS. */
+export const BEYOND: Place = { loopback: false, behindProxy: false, secure: true };
+/** Somebody elsewhere. */
+export const FAR: Peer = { address: '192.0.2.7', loopback: false };
 
 /** A browser with its cookies, as far as the server can tell. */
 export class Visitor {

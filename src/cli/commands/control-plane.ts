@@ -21,6 +21,7 @@ export const controlPlaneCommand = defineCommand({
     'tlsCert',
     'tlsKey',
     'behindProxy',
+    'pages',
     'data',
     'store',
     'leaseMinMs',
@@ -55,7 +56,7 @@ export const controlPlaneCommand = defineCommand({
       );
     }
     const data = store === 'sqlite' && settings.data ? resolve(io.cwd, settings.data) : undefined;
-    const { tlsCert, tlsKey, behindProxy } = settings;
+    const { tlsCert, tlsKey, behindProxy, pages } = settings;
     if ((tlsCert === undefined) !== (tlsKey === undefined)) {
       const [given, missing] = tlsCert === undefined ? ['key', 'cert'] : ['cert', 'key'];
       throw usageError(`--tls-${given} is of no use without --tls-${missing}.`, 'control-plane');
@@ -94,6 +95,7 @@ export const controlPlaneCommand = defineCommand({
       leaseDefaultMs,
       tls,
       behindProxy,
+      pages,
       clock,
       random,
       log,
@@ -117,8 +119,12 @@ export const controlPlaneCommand = defineCommand({
     const answers = served.url.endsWith(`//${listens}`)
       ? `answers at ${served.url}, ${kept}`
       : `listens on ${listens} and answers at ${served.url}, as this machine reaches it; ${kept}`;
-    log.info('control-plane.ready', `The control plane ${answers}.`, {
+    // Behind a proxy the address to open is the proxy's, which is not known here.
+    const page = pages === 'off' || behindProxy ? undefined : `${served.url}/tasks`;
+    const look = page === undefined ? '' : ` In a browser: ${page}`;
+    log.info('control-plane.ready', `The control plane ${answers}.${look}`, {
       url: served.url,
+      ...(page && { page }),
       listens,
       pid: process.pid,
       version: VERSION,

@@ -10,6 +10,7 @@ export const devCommand = defineCommand({
   settings: [
     'listen',
     'behindProxy',
+    'pages',
     'handlers',
     'maxConcurrent',
     'pools',

@@ -29,6 +29,7 @@ export type DevCall = Pick<Call, 'io' | 'style'> & {
   readonly settings: Settings<
     | 'listen'
     | 'behindProxy'
+    | 'pages'
     | 'handlers'
     | 'maxConcurrent'
     | 'pools'
@@ -110,6 +111,8 @@ class DevSession {
       'control plane',
       `process ${child.pid}, ${url}${taken}, SQLite in ${this.#shown(data)}`,
     );
+    if (this.#call.settings.pages !== 'off')
+      await screen.fact('pages', `${style.strong(`${url}/tasks`)} in a browser`);
     keys = await this.#accepted(keys, url, data);
     await writeProfile({ file: profile, url, project: DEV_PROJECT, keys });
     await screen.fact('profile', `${this.#shown(profile)}, address and keys for this folder`);
@@ -143,6 +146,7 @@ class DevSession {
         [
           ...['control-plane', '--listen', hostPort(host, tried), '--data', data],
           ...(settings.behindProxy ? ['--behind-proxy'] : []),
+          ...['--pages', settings.pages],
         ],
         (message) => {
           if ('ready' in message && message.ready === 'control-plane') ready.resolve(message.url);
