@@ -39,6 +39,41 @@ export function workerNotes(worker: WorkerView, wallMs: number): WorkerNote[] {
   return notes;
 }
 
+/** What its spool means for people; of one that is offline, as it was when it was last heard from. */
+export function spoolNote({ spool, state }: WorkerView): string | undefined {
+  const unsent = spool.pending === 1 ? '1 report' : `${spool.pending} reports`;
+  if (!spool.ok)
+    return state === 'offline'
+      ? 'its disk took no reports when it was last heard from'
+      : 'its disk takes no reports: make room on it or mend it; its log says what was refused';
+  if (state === 'offline' && spool.pending > 0)
+    return `it had ${unsent} to send when it was last heard from: they are on its disk and come when it runs again there, so leave its state folder as it is`;
+  if (spool.oldestMs !== null && spool.oldestMs >= LATE_REPORT_MS)
+    return `${unsent} could not be sent yet, the oldest for ${durationWords(spool.oldestMs)}: they are safe on its disk; its log says why`;
+  return undefined;
+}
+
+/** An outage that ends by itself has ended by then. */
+const LATE_REPORT_MS = 60_000;
+
+/** How much a worker needs a person: `act` do something, `look` see whether it is meant so. */
+export function workerWeight(worker: WorkerView, wallMs: number): 'act' | 'look' | 'none' {
+  const { state, spool, attempts = [] } = worker;
+  // What one that is offline said last is over; its tasks and reports are not.
+  if (state === 'offline') return attempts.length > 0 || spool.pending > 0 ? 'act' : 'none';
+  const kinds = workerNotes(worker, wallMs).map(({ kind }) => kind);
+  if (!spool.ok || kinds.some((kind) => kind === 'claims-nothing' || kind === 'stuck'))
+    return 'act';
+  const odd = kinds.some((kind) => kind !== 'drain') || spoolNote(worker) !== undefined;
+  return odd ? 'look' : 'none';
+}
+
+/** `full: all 4 slots are working; do not restart it`: people restart what looks stuck. */
+export function stateAdvice(worker: WorkerView): string {
+  const words = stateWords(worker);
+  return worker.state === 'full' ? `${words}; do not restart it` : words;
+}
+
 /** `7 s ahead`. */
 export function driftWords(offsetMs: number): string {
   return `${durationWords(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead' : 'behind'}`;

@@ -54,6 +54,8 @@ export interface PageRequest {
   readonly nowMs: number;
   /** To be put into each `<form method="post">`. */
   readonly csrf: Html;
+  /** A new word that nobody can guess: the idempotency key of a form, so that sent twice it is done once. */
+  once(): string;
   /** Aborted when the browser has gone. */
   readonly signal: AbortSignal;
   /** A call of the contract, as the key that looks. */

@@ -160,6 +160,7 @@ class Site {
       form,
       nowMs,
       csrf: this.#frame.csrf(session),
+      once: () => `page-${Buffer.from(this.#o.random.bytes(16)).toString('base64url')}`,
       signal: request.signal,
       call: (id, call = {}) =>
         called(this.#o.callAs, who.key, id, { signal: request.signal, ...call }),

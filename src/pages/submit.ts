@@ -1,12 +1,144 @@
-import { html } from './html.ts';
-import type { PageRoute } from './page.ts';
+import type { Problem } from '../contract/problems.ts';
+import { parseTypeKey, typeNameProblem } from '../contract/type-key.ts';
+import { fieldsOf } from '../core/input-fields.ts';
+import type { TypeView } from '../core/type-words.ts';
+import { nearMiss } from '../core/type-words.ts';
+import { address } from './address.ts';
+import { type HtmlValue, html } from './html.ts';
+import type { PageAnswer, PageRequest, PageRoute } from './page.ts';
+import { notice } from './parts.ts';
+import { submitForm, typeChoice } from './submit-form.ts';
+import { type Issues, issuesOf, requestOf } from './submit-request.ts';
+import { typeAsked } from './task-types.ts';
 
+/** A first task needs no terminal. */
 export const submitRoutes: readonly PageRoute[] = [
   {
     method: 'GET',
     path: '/submit',
-    answer: async () => ({
-      page: { title: 'Submit', nav: 'submit', main: html`<h1>Submit</h1>` },
-    }),
+    async answer(request) {
+      const { query, call } = request;
+      if (!request.may('submit')) return shown('Submit', mayNot(request));
+      const types = await call('listTypes');
+      if (!types.ok) return types;
+      const all = types.value.types;
+      const asked = typeAsked(withVersion(query));
+      if (asked !== undefined) return form(request, asked, all, { issues: new Map() });
+      return shown('Submit a task', typeChoice({ types: all, wrong: whyNone(query) }), 200);
+    },
+  },
+  {
+    method: 'POST',
+    path: '/submit',
+    async answer(request) {
+      const { form: sent, call } = request;
+      if (!request.may('submit')) return shown('Submit', mayNot(request), 403);
+      const types = await call('listTypes');
+      if (!types.ok) return types;
+      const all = types.value.types;
+      const asked = typeAsked(sent);
+      if (asked === undefined)
+        return shown('Submit a task', typeChoice({ types: all, wrong: whyNone(sent) }), 400);
+      const fields = fieldsOf(viewOf(asked, all)?.inputSchema);
+      const made = requestOf(sent, asked, fields);
+      if (!made.ok) return form(request, asked, all, { issues: made.issues, status: 400 });
+      const done = await call('submit', { body: made.request });
+      if (done.ok) {
+        const { id } = done.value;
+        const said =
+          done.status === 201
+            ? `${id} was submitted.`
+            : `This was submitted before: ${id} is that task.`;
+        return { seeOther: address('/tasks/{id}', { id }), said };
+      }
+      const { problem } = done;
+      const wholeJson = (sent.get('json') ?? '').trim() !== '';
+      const issues = issuesOf(problem, fields, wholeJson);
+      return form(request, asked, all, { issues, problem, status: problem.status });
+    },
   },
 ];
+
+interface Again {
+  readonly issues: Issues;
+  readonly problem?: Problem;
+  readonly status?: number;
+}
+
+function form(
+  request: PageRequest,
+  asked: { readonly type: string; readonly schemaVersion: number },
+  types: readonly TypeView[],
+  { issues, problem, status = 200 }: Again,
+): PageAnswer {
+  const view = viewOf(asked, types);
+  const served = (view?.workers.length ?? 0) > 0;
+  const sent = request.form.has('once') ? request.form : undefined;
+  // The key of this form was used for a task that was otherwise: the next one is another task.
+  const used = problem?.code === 'IDEMPOTENCY_CONFLICT';
+  const main = submitForm({
+    ...asked,
+    fields: fieldsOf(view?.inputSchema),
+    jsonPreset: presetOf(view?.inputSchema),
+    sent,
+    issues,
+    refused: problem && refusedWords(problem, issues, (sent?.get('idempotencyKey') ?? '').trim()),
+    served,
+    near: served ? undefined : nearMiss(asked, types),
+    pools: [...new Set(types.flatMap(({ pools }) => pools))].sort(),
+    once: (used ? undefined : sent?.get('once')) || request.once(),
+    csrf: request.csrf,
+  });
+  return shown(`Submit ${asked.type}@${asked.schemaVersion}`, main, status);
+}
+
+function refusedWords(
+  { code, title, detail, hint }: Problem,
+  issues: Issues,
+  key: string,
+): HtmlValue {
+  if (code === 'IDEMPOTENCY_CONFLICT')
+    return key === ''
+      ? html`<p>This form was already sent, with other words in it, and made a task. To submit what stands here now as another task, press Submit again.</p>`
+      : html`<p>The idempotency key <bdi>${key}</bdi> was used for another task. Type another one, or none.</p>`;
+  // Said beside the fields.
+  if (issues.size > 0) return undefined;
+  return html`<p><bdi>${detail ?? title}</bdi></p>${hint !== undefined && html`<p>${hint}</p>`}`;
+}
+
+/** What a form for JSON begins with. */
+function presetOf(schema: unknown): string {
+  const { default: preset, examples } = (
+    typeof schema === 'object' && schema !== null ? schema : {}
+  ) as Readonly<Record<string, unknown>>;
+  const example = Array.isArray(examples) ? examples[0] : undefined;
+  return JSON.stringify(preset ?? example ?? {}, null, 2);
+}
+
+const viewOf = (
+  asked: { readonly type: string; readonly schemaVersion: number },
+  types: readonly TypeView[],
+) => types.find((one) => one.type === asked.type && one.schemaVersion === asked.schemaVersion);
+
+/** People type `demo/hello@2` as well. */
+function withVersion(query: URLSearchParams): URLSearchParams {
+  const both = parseTypeKey((query.get('type') ?? '').trim());
+  return both === undefined
+    ? query
+    : new URLSearchParams({ type: both.type, schemaVersion: String(both.schemaVersion) });
+}
+
+function whyNone(query: URLSearchParams) {
+  const [type, version] = [query.get('type')?.trim(), query.get('schemaVersion')?.trim() ?? '1'];
+  if (type === undefined) return undefined;
+  const why = type === '' ? 'is needed' : typeNameProblem(type);
+  return { type, version, why: why ?? 'needs a version that is a whole number from 1' };
+}
+
+function mayNot({ who }: PageRequest): HtmlValue {
+  return html`<h1>Submit a task</h1>${notice('warn', html`<p>The key <bdi>${who.key.name}</bdi> is of kind ${who.key.kind} and may not submit tasks. Sign in with one of kind task-producer or admin.</p>`)}`;
+}
+
+function shown(title: string, main: HtmlValue, status = 200): PageAnswer {
+  return { page: { title, nav: 'submit', main, status } };
+}

@@ -1,12 +1,75 @@
-import { html } from './html.ts';
-import type { PageRoute } from './page.ts';
+import { schemaVersion, typeName } from '../contract/names.ts';
+import { makeProblem } from '../contract/problems.ts';
+import { typeKey } from '../contract/type-key.ts';
+import { historyOf, spanOf } from './histories.ts';
+import type { PageRequest, PageRoute } from './page.ts';
+import { typePage } from './type-page.ts';
+import { quiet, typeSights, typesList } from './types-list.ts';
 
+/** Types of tasks: what waits, who serves them, how they went. */
 export const taskTypesRoutes: readonly PageRoute[] = [
   {
     method: 'GET',
     path: '/task-types',
-    answer: async () => ({
-      page: { title: 'Task types', nav: 'task-types', live: true, main: html`<h1>Task types</h1>` },
-    }),
+    async answer(request) {
+      const seen = await look(request);
+      if ('problem' in seen) return seen;
+      const { types, workers, history, span } = seen;
+      const sights = typeSights(types, workers, history, span);
+      const main = typesList({ sights, history, span, url: request.url });
+      return { page: { title: 'Task types', nav: 'task-types', live: true, main } };
+    },
+  },
+  {
+    method: 'GET',
+    path: '/task-type',
+    async answer(request) {
+      const asked = typeAsked(request.query);
+      if (asked === undefined) return { problem: NO_TYPE };
+      const seen = await look(request);
+      if ('problem' in seen) return seen;
+      const { types, workers, history, span } = seen;
+      const name = typeKey(asked.type, asked.schemaVersion);
+      const named = ({ type, schemaVersion: version }: typeof asked) =>
+        typeKey(type, version) === name;
+      // An address that was shared stays one, also while nothing is known of the type.
+      const all = types.some(named) ? types : [...types, quiet(asked)];
+      const sight = typeSights(all, workers, history, span).find((one) => one.name === name);
+      if (sight === undefined) return { problem: NO_TYPE };
+      const maySubmit = request.may('submit');
+      const main = typePage({ sight, history, span, url: request.url, maySubmit });
+      return { page: { title: name, nav: 'task-types', live: true, main } };
+    },
   },
 ];
+
+async function look(request: PageRequest) {
+  const span = spanOf(request.query);
+  const [types, workers, history] = await Promise.all([
+    request.call('listTypes'),
+    request.call('listWorkers'),
+    historyOf(request, span),
+  ]);
+  if (!types.ok) return types;
+  if (!workers.ok) return workers;
+  return { types: types.value.types, workers: workers.value.workers, history, span };
+}
+
+/** `type=demo/hello&schemaVersion=1` of an address; `undefined`: it names no type. */
+export function typeAsked(
+  query: URLSearchParams,
+): { readonly type: string; readonly schemaVersion: number } | undefined {
+  const type = typeName.safeParse(query.get('type'));
+  const version = schemaVersion.safeParse(Number(query.get('schemaVersion') ?? '1'));
+  if (!type.success || !version.success) return undefined;
+  return { type: type.data, schemaVersion: version.data };
+}
+
+const NO_TYPE = {
+  ...makeProblem(
+    'NOT_FOUND',
+    'The address names no type of tasks: it should hold type=demo/hello and schemaVersion=1, say.',
+  ),
+  title: 'No such type',
+  hint: 'Go on from the list of task types.',
+};

@@ -1,12 +1,62 @@
-import { html } from './html.ts';
+import { historyDefaults } from '../core/history-defaults.ts';
 import type { PageRoute } from './page.ts';
+import { drainPage, drainSaid, workerPage } from './worker-page.ts';
+import { workerAddress, workersList } from './workers-list.ts';
 
+/** Workers: how they are and what they do; each can be asked to drain. */
 export const workersRoutes: readonly PageRoute[] = [
   {
     method: 'GET',
     path: '/workers',
-    answer: async () => ({
-      page: { title: 'Workers', nav: 'workers', live: true, main: html`<h1>Workers</h1>` },
-    }),
+    async answer({ call, nowMs }) {
+      const seen = await call('listWorkers');
+      if (!seen.ok) return seen;
+      const main = workersList({ workers: seen.value.workers, nowMs });
+      return { page: { title: 'Workers', nav: 'workers', live: true, main } };
+    },
+  },
+  {
+    method: 'GET',
+    path: '/workers/{id}',
+    async answer({ call, params, reads, project, nowMs, may }) {
+      const workerId = params.id ?? '';
+      const seen = await call('getWorker', { params: { workerId } });
+      if (!seen.ok) return seen;
+      const { endedLooked, endedShown } = historyDefaults;
+      const ended = await reads.endedAttempts(project, workerId, endedLooked, endedShown);
+      const mayDrain = may('drainWorker');
+      const main = workerPage({ worker: seen.value, ended, nowMs, mayDrain });
+      return { page: { title: workerId, nav: 'workers', live: true, main } };
+    },
+  },
+  {
+    method: 'GET',
+    path: '/workers/{id}/drain',
+    async answer({ call, params, csrf }) {
+      const workerId = params.id ?? '';
+      const [seen, types] = await Promise.all([
+        call('getWorker', { params: { workerId } }),
+        call('listTypes'),
+      ]);
+      if (!seen.ok) return seen;
+      if (!types.ok) return types;
+      const alone = types.value.types.filter(
+        ({ workers }) => workers.length === 1 && workers[0] === workerId,
+      );
+      const main = drainPage({ worker: seen.value, alone, csrf });
+      return { page: { title: `Drain ${workerId}`, nav: 'workers', main } };
+    },
+  },
+  {
+    method: 'POST',
+    path: '/workers/{id}/drain',
+    async answer({ call, params }) {
+      const workerId = params.id ?? '';
+      const done = await call('drainWorker', { params: { workerId } });
+      if (!done.ok) return done;
+      const seen = await call('getWorker', { params: { workerId } });
+      const tasks = seen.ok ? (seen.value.attempts?.length ?? 0) : 0;
+      return { seeOther: workerAddress(workerId), said: drainSaid(workerId, tasks) };
+    },
   },
 ];

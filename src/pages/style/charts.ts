@@ -1,0 +1,22 @@
+/** Task types, workers and the submit form: charts, sentences under a name, fields. */
+export const CHARTS = `.chart { display: block; width: 100%; min-width: 6rem; max-width: 24rem; height: 2.5rem; }
+.chart .floor { fill: var(--line); }
+.outcomes .low { fill: var(--good); } .outcomes .high { fill: var(--bad); }
+.latency .low { fill: var(--accent); } .latency .high { fill: var(--edge); }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(16rem, 100%), 1fr)); gap: 0.5rem 2rem; }
+.charts > section { min-width: 0; }
+.charts .chart { height: 4rem; }
+td p, th p { margin: 0.15rem 0; }
+td .chart + p { font-size: 0.85rem; color: var(--faint); }
+.note { font-size: 0.9rem; color: var(--tone, var(--faint)); }
+.choice ul { display: flex; flex-wrap: wrap; gap: 0 1rem; list-style: none; margin: 0; padding: 0; }
+.choice a { display: block; padding: 0.5rem 0; }
+.choice a[aria-current] { font-weight: 700; color: inherit; text-decoration: none; }
+.types { padding: 0; list-style: none; } .types a { display: inline-block; padding: 0.4rem 0.5rem 0.4rem 0; }
+.submit { max-width: 46rem; }
+.submit fieldset { border: 1px solid var(--line); border-radius: var(--radius); padding: 0.25rem 1rem 0.75rem; min-width: 0; }
+.submit legend { font-weight: 600; padding: 0 0.3rem; }
+.field { margin: 0.9rem 0; } .field label { display: block; } .field label small { font-weight: 400; color: var(--faint); }
+.field input, .field select { width: 100%; } .field p { margin: 0.15rem 0; font-size: 0.9rem; }
+.field textarea.code { font-family: var(--mono); font-size: 0.9rem; } .field textarea.plain { min-height: 4rem; }
+`;

@@ -1,0 +1,167 @@
+import type { WorkerView } from '../contract/index.ts';
+import { typeKey } from '../contract/type-key.ts';
+import { durationWords } from '../core/duration-words.ts';
+import { type HistorySpan, historyDefaults } from '../core/history-defaults.ts';
+import type { History, TypeHistory } from '../core/type-history.ts';
+import {
+  careGroups,
+  type Serving,
+  servingOf,
+  type TypeNote,
+  type TypeView,
+  typeNotes,
+} from '../core/type-words.ts';
+import { address } from './address.ts';
+import { endedPart, historyNote, latencyPart, spanChoice } from './history-parts.ts';
+import { type Html, html, none } from './html.ts';
+import { code, counted, duration, notice, type Row, type Tone, table } from './parts.ts';
+
+/** A type with all that is known of it now. */
+export interface TypeSight {
+  readonly view: TypeView;
+  readonly name: string;
+  readonly serving: readonly Serving[];
+  readonly notes: readonly TypeNote[];
+  readonly past: TypeHistory | undefined;
+}
+
+/** Types that wait, are served or ran in that time; what needs a person first. */
+export function typeSights(
+  types: readonly TypeView[],
+  workers: readonly WorkerView[],
+  history: History,
+  span: HistorySpan,
+): TypeSight[] {
+  const known = new Set(types.map((view) => typeKey(view.type, view.schemaVersion)));
+  const gone = [...history.types].filter(([name]) => !known.has(name));
+  const all = [...types, ...gone.map(([, past]) => quiet(past))];
+  const sights = all.map((view): TypeSight => {
+    const name = typeKey(view.type, view.schemaVersion);
+    const past = history.types.get(name);
+    return {
+      view,
+      name,
+      serving: servingOf(view, workers),
+      notes: typeNotes(view, workers, types, past, historyDefaults.spans[span].words),
+      past,
+    };
+  });
+  return sights.sort((a, b) => urgency(a) - urgency(b) || (a.name < b.name ? -1 : 1));
+}
+
+/** Of a type that nobody serves and nothing waits for. */
+export function quiet({ type, schemaVersion }: Pick<TypeView, 'type' | 'schemaVersion'>): TypeView {
+  return {
+    type,
+    schemaVersion,
+    pools: [],
+    queued: 0,
+    running: 0,
+    oldestQueuedMs: null,
+    workers: [],
+    slots: 0,
+    effectSafety: [],
+  };
+}
+
+function urgency({ notes: [first], view }: TypeSight): number {
+  if (first?.weight === 'act') return 0;
+  if (first?.weight === 'look') return 1;
+  return view.queued + view.running > 0 ? 2 : 3;
+}
+
+export interface TypesModel {
+  readonly sights: readonly TypeSight[];
+  readonly history: History;
+  readonly span: HistorySpan;
+  readonly url: URL;
+}
+
+export function typesList({ sights, history, span, url }: TypesModel): Html {
+  const body =
+    sights.length === 0
+      ? html`<p>No type is known yet: no worker has come and no task waits. <a href="/submit">Submit a task</a>, or start a worker: ${code('interlock worker --handlers ./handlers')}</p>`
+      : html`${table(
+          'Types of tasks, what needs somebody first',
+          [
+            { head: 'Type', plain: true },
+            { head: 'Queued', figures: true },
+            { head: 'Running', figures: true },
+            { head: 'Slots' },
+            { head: `Ended in the last ${historyDefaults.spans[span].words}` },
+            { head: 'Queued to started' },
+            { head: 'Started to ended' },
+            { head: 'Effect safety' },
+          ],
+          sights.map((sight) => row(sight, history, span)),
+        )}${historyNote(history)}`;
+  return html`<h1>Task types</h1>${spanChoice(url, span)}${body}`;
+}
+
+function row(sight: TypeSight, history: History, span: HistorySpan): Row {
+  const { view, name, notes, past, serving } = sight;
+  const [worst] = notes;
+  return {
+    id: `type-${name}`,
+    ...(worst && { tone: TONES[worst.weight] }),
+    cells: [
+      html`<a href="${typeAddress(view, span)}">${code(name)}</a>${notes.map(noteLine)}`,
+      html`${view.queued}${view.oldestQueuedMs !== null && html` <small>oldest ${duration(view.oldestQueuedMs)}</small>`}`,
+      view.running,
+      slotsWords(sight),
+      endedPart(history, past),
+      latencyPart(history, past, 'waited'),
+      latencyPart(history, past, 'ran'),
+      serving.length === 0
+        ? 'not known'
+        : careGroups(serving).map(({ care }) => html`<p>${care}</p>`),
+    ],
+  };
+}
+
+export const TONES: Readonly<Record<TypeNote['weight'], Tone>> = {
+  act: 'bad',
+  look: 'warn',
+  wait: 'wait',
+};
+
+function noteLine({ says, weight }: TypeNote): Html {
+  return html`<p class="note ${TONES[weight]}"><bdi>${says}</bdi></p>`;
+}
+
+/** With what to do next. */
+export function noteBox({ says, next, weight }: TypeNote): Html {
+  const sentence = says.charAt(0).toUpperCase() + says.slice(1);
+  return notice(
+    TONES[weight],
+    html`<p><bdi>${sentence}.</bdi></p>`,
+    next === undefined ? none : html`<p><bdi>${next}</bdi></p>`,
+  );
+}
+
+/** `6: garage 4, attic 2`; a worker's slots serve all of its types. */
+export function slotsWords({ view, serving }: Pick<TypeSight, 'view' | 'serving'>): Html {
+  if (serving.length === 0) return html`none`;
+  const shown = serving.slice(0, SHOWN).map(({ worker: { workerId, slots } }, i) => {
+    const link = html`<a href="${address('/workers/{id}', { id: workerId })}"><bdi>${workerId}</bdi></a> ${slots.max}`;
+    return i === 0 ? link : html`, ${link}`;
+  });
+  const more = serving.length - SHOWN;
+  return html`${view.slots}: ${shown}${more > 0 && ` and ${counted(more, 'more worker')}`}`;
+}
+
+const SHOWN = 4;
+
+/** The page of one type. */
+export function typeAddress(
+  { type, schemaVersion }: Pick<TypeView, 'type' | 'schemaVersion'>,
+  span: HistorySpan = '1h',
+): string {
+  return address('/task-type', {}, { type, schemaVersion, span: span === '1h' ? undefined : span });
+}
+
+/** In words for a heading: `12 queued, the oldest for 3 min; 2 running`. */
+export function queueWords({ queued, running, oldestQueuedMs }: TypeView): string {
+  const oldest = oldestQueuedMs === null ? '' : `, the oldest for ${durationWords(oldestQueuedMs)}`;
+  return `${queued} queued${oldest}; ${running} running`;
+}

@@ -1,0 +1,127 @@
+import { typeKey, type WorkerView } from '../contract/index.ts';
+import {
+  spoolNote,
+  spoolWords,
+  stateAdvice,
+  workerNotes,
+  workerWeight,
+} from '../core/worker-words.ts';
+import { address } from './address.ts';
+import { type Html, html } from './html.ts';
+import { badge, code, counted, type Row, type Tone, table, userText, when } from './parts.ts';
+import { typeAddress } from './types-list.ts';
+
+/** All workers, what needs somebody first. */
+
+export interface WorkersModel {
+  readonly workers: readonly WorkerView[];
+  readonly nowMs: number;
+}
+
+export function workersList({ workers, nowMs }: WorkersModel): Html {
+  if (workers.length === 0)
+    return html`<h1>Workers</h1><p>No worker has come here yet. Start one: ${code('interlock worker --handlers ./handlers')}</p>`;
+  const sorted = [...workers].sort(
+    (a, b) => urgency(a, nowMs) - urgency(b, nowMs) || (a.workerId < b.workerId ? -1 : 1),
+  );
+  const columns = [
+    { head: 'Worker', plain: true },
+    { head: 'State' },
+    { head: 'Working on' },
+    { head: 'Spool' },
+    { head: 'Last seen' },
+    { head: 'Pools' },
+    { head: 'Handlers' },
+  ];
+  return html`<h1>Workers</h1><p>${summary(workers)}</p>${table(
+    'Workers, what needs somebody first',
+    columns,
+    sorted.map((worker) => row(worker, nowMs)),
+  )}`;
+}
+
+/** `3 ready, 1 full, 2 offline`. */
+export function summary(workers: readonly WorkerView[]): string {
+  const states = ['ready', 'full', 'draining', 'offline'];
+  const others = [...new Set(workers.map(({ state }) => state))].filter((s) => !states.includes(s));
+  return [...states, ...others]
+    .map((state) => [workers.filter((one) => one.state === state).length, state] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, state]) => `${count} ${state}`)
+    .join(', ');
+}
+
+function urgency(worker: WorkerView, nowMs: number): number {
+  const weight = workerWeight(worker, nowMs);
+  if (weight !== 'none') return weight === 'act' ? 0 : 1;
+  return worker.state === 'offline' ? 3 : 2;
+}
+
+function row(worker: WorkerView, nowMs: number): Row {
+  const { workerId, attempts = [], pools, handlers, lastSeenAt } = worker;
+  const weight = workerWeight(worker, nowMs);
+  return {
+    id: `worker-${workerId}`,
+    ...(weight !== 'none' && { tone: weight === 'act' ? 'bad' : 'warn' }),
+    cells: [
+      html`<a href="${workerAddress(workerId)}"><bdi>${workerId}</bdi></a>`,
+      html`${stateBadge(worker)}${notesOf(worker, nowMs).map((says) => html`<p class="note"><bdi>${says}</bdi></p>`)}`,
+      workingOn(attempts),
+      userText(spoolWords(worker)),
+      when(lastSeenAt, nowMs),
+      userText(pools.join(', ')),
+      handlers
+        .slice(0, SHOWN)
+        .map((one) => html`<p>${typeLink(one)}</p>`)
+        .concat(handlers.length > SHOWN ? html`<p>and ${handlers.length - SHOWN} more</p>` : []),
+    ],
+  };
+}
+
+/** Tasks and handlers in a row; its page holds all. */
+const SHOWN = 5;
+
+export function workerAddress(workerId: string): string {
+  return address('/workers/{id}', { id: workerId });
+}
+
+export function typeLink(one: { readonly type: string; readonly schemaVersion: number }): Html {
+  return html`<a href="${typeAddress(one)}">${code(typeKey(one.type, one.schemaVersion))}</a>`;
+}
+
+export function taskLink(id: string): Html {
+  return html`<a href="${address('/tasks/{id}', { id })}">${code(id)}</a>`;
+}
+
+function workingOn(attempts: NonNullable<WorkerView['attempts']>): Html {
+  if (attempts.length === 0) return html`nothing`;
+  const shown = attempts.slice(0, SHOWN).map(({ taskId }) => html`<p>${taskLink(taskId)}</p>`);
+  const more = attempts.length - SHOWN;
+  return html`${shown}${more > 0 && html`<p>and ${counted(more, 'more task')}</p>`}`;
+}
+
+export function stateBadge(worker: WorkerView): Html {
+  return badge(TONES[worker.state] ?? 'wait', stateAdvice(worker));
+}
+
+const TONES: Readonly<Record<string, Tone>> = {
+  ready: 'good',
+  full: 'busy',
+  draining: 'wait',
+  offline: 'off',
+};
+
+/** Sentences without a subject, as they stand under its name. */
+export function notesOf(worker: WorkerView, nowMs: number): string[] {
+  const notes = workerNotes(worker, nowMs)
+    // Of one that is offline it is over why it claimed nothing.
+    .filter(({ kind }) => worker.state !== 'offline' || kind === 'stuck')
+    .map(({ kind, says }) => (kind === 'clock' ? `its clock ${says}` : says));
+  const spool = spoolNote(worker);
+  const open = worker.attempts?.length ?? 0;
+  const left =
+    worker.state === 'offline' && open > 0
+      ? `it has not said how ${counted(open, 'task')} went that it had: when their leases have run out they go on as their effect safety says`
+      : undefined;
+  return [...notes, ...(spool === undefined ? [] : [spool]), ...(left === undefined ? [] : [left])];
+}

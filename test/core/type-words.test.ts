@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import type { WorkerView } from '../../src/contract/index.ts';
+import { nearMiss, shareWords, type TypeView, typeNotes } from '../../src/core/type-words.ts';
+
+const type = (more: Partial<TypeView> = {}): TypeView => ({
+  type: 'demo/hello',
+  schemaVersion: 1,
+  pools: ['default'],
+  queued: 0,
+  running: 0,
+  oldestQueuedMs: null,
+  workers: [],
+  slots: 0,
+  effectSafety: [],
+  ...more,
+});
+const worker = (workerId: string, more: Partial<WorkerView> = {}): WorkerView => ({
+  workerId,
+  state: 'ready',
+  words: 'ready',
+  slots: { max: 2, busy: 0 },
+  pools: ['default'],
+  handlers: [{ type: 'demo/hello', schemaVersion: 1, effectSafety: 'pure', effectGate: 'start' }],
+  versions: {},
+  spool: { pending: 0, bytes: 0, oldestMs: null, ok: true },
+  lastSeenAt: '2026-01-01T00:00:00.000Z',
+  ...more,
+});
+const told = (view: TypeView, workers: WorkerView[], known: TypeView[] = []) =>
+  typeNotes(view, workers, known, undefined, 'hour').map(({ kind, weight, says }) => [
+    kind,
+    weight,
+    says,
+  ]);
+
+describe('what is said of a type', () => {
+  it('is nothing where it is served and nothing is odd', () => {
+    expect(told(type(), [worker('a')])).toEqual([]);
+    expect(told(type(), [])).toEqual([]);
+  });
+
+  it('is that nobody serves what waits, with what comes near', () => {
+    const other = type({ type: 'demo/Hello', workers: ['a'] });
+    expect(told(type({ queued: 2 }), [worker('a', { state: 'offline' })], [other])).toEqual([
+      [
+        'nobody',
+        'act',
+        '2 tasks wait and no worker that is online serves demo/hello@1; served in another case: demo/Hello@1',
+      ],
+    ]);
+  });
+
+  it('is why none of its workers claims it', () => {
+    const stuck = worker('a', { notClaiming: 'the disk is full' });
+    const paused = worker('b', {
+      pausedTypes: [
+        { type: 'demo/hello', schemaVersion: 1, why: 'no memory', forMs: 9_000, failures: 1 },
+      ],
+    });
+    expect(told(type({ queued: 1 }), [stuck, paused])).toEqual([
+      [
+        'not-claiming',
+        'act',
+        'none of its 2 workers claims it: a claims nothing: the disk is full',
+      ],
+    ]);
+    expect(told(type(), [paused])).toEqual([
+      [
+        'not-claiming',
+        'look',
+        'the worker that serves it does not claim it: b is paused for 9 s: no memory',
+      ],
+    ]);
+    expect(told(type({ queued: 1 }), [stuck, worker('c')])).toEqual([]);
+  });
+
+  it('is that workers declare different effect safety, and who does', () => {
+    const careful = ['b', 'c', 'd', 'e'].map((id) =>
+      worker(id, {
+        handlers: [
+          {
+            type: 'demo/hello',
+            schemaVersion: 1,
+            effectSafety: 'non-idempotent',
+            effectGate: 'effect',
+          },
+        ],
+      }),
+    );
+    expect(told(type(), [worker('a'), ...careful])).toEqual([
+      [
+        'disagree',
+        'look',
+        'its workers disagree about its effect safety: pure (a), non-idempotent with the gate "effect" (b, c, d and 1 more)',
+      ],
+    ]);
+  });
+
+  it('is a share of failures from some ended attempts on, and that all are full', () => {
+    const past = { other: 0, waited: undefined, ran: undefined };
+    const notes = (succeeded: number, failed: number) =>
+      typeNotes(type(), [worker('a')], [], { ...past, succeeded, failed }, 'hour').map(
+        ({ says }) => says,
+      );
+    expect(notes(3, 2)).toEqual(['40 % of its attempts in the last hour failed']);
+    expect(notes(2, 2)).toEqual([]);
+    expect(notes(99, 2)).toEqual([]);
+    expect(told(type({ queued: 1 }), [worker('a', { state: 'full' })])).toEqual([
+      ['all-full', 'wait', 'its worker is full: what waits begins as tasks end'],
+    ]);
+  });
+});
+
+it('finds a name that comes near: another version, another case, a letter', () => {
+  const known = [
+    type({ schemaVersion: 2, workers: ['a'] }),
+    type({ type: 'demo/Hello', workers: ['a'] }),
+    type({ type: 'file/digest' }),
+  ];
+  expect(nearMiss(type(), known)).toBe('another version is served: demo/hello@2');
+  expect(nearMiss(type({ type: 'DEMO/hello' }), known.slice(1))).toBe(
+    'served in another case: demo/Hello@1',
+  );
+  expect(nearMiss(type({ type: 'demo/helo' }), known)).toBe(
+    'served under a name like it: demo/hello@2',
+  );
+  expect(nearMiss(type({ type: 'file/digestt' }), known)).toBeUndefined();
+});
+
+it('says shares in whole percent', () => {
+  expect([0, 0.001, 0.125, 1].map(shareWords)).toEqual(['0 %', '<1 %', '13 %', '100 %']);
+});

@@ -1,0 +1,115 @@
+import { beforeEach, expect, it } from 'vitest';
+import { Garage, SCRIPT, textOf } from './garage.ts';
+
+let garage: Garage;
+beforeEach(async () => {
+  garage = await Garage.open();
+});
+const page = async (path: string) => {
+  const shown = await garage.visitor.get(path);
+  return { ...shown, words: textOf(shown.text) };
+};
+
+it('say how to begin where nothing is known', async () => {
+  expect((await page('/task-types')).words).toContain('No type is known yet');
+});
+
+it('tell what waits, slots by worker, and what ended with its times', async () => {
+  await garage.present('attic');
+  await garage.present('garage', { slots: { max: 4, busy: 0 } });
+  await garage.run('garage', { waitMs: 2_000, runMs: 30_000 });
+  await garage.run('garage', { waitMs: 4_000, runMs: 1_000, fails: true });
+  await garage.present('garage', { slots: { max: 4, busy: 0 } });
+  await garage.present('attic');
+  await garage.world.submit();
+  const { text, words } = await page('/task-types');
+  expect(words).toContain('demo/hello@1 1 oldest 0 ms 0 6: attic 2, garage 4');
+  expect(words).toContain('2 ended, 1 failed or lost (50 %), at most 2 in 1 min');
+  expect(words).toContain('half within 2 s, 95 % within 4 s');
+  expect(words).toContain('half within 1 s, 95 % within 30 s');
+  expect(text).toMatch(
+    /<svg class="chart outcomes" role="img" aria-label="Ended attempts, one bar for each 1 min of the last 1 h: 2 ended/,
+  );
+  expect(text).not.toContain('style=');
+});
+
+it('put first what nobody serves, and say what comes near', async () => {
+  await garage.present('attic');
+  await garage.world.submit();
+  await garage.world.submit({ type: 'demo/Hello' });
+  const { words, text } = await page('/task-types');
+  expect(words.indexOf('demo/Hello@1')).toBeLessThan(words.indexOf('demo/hello@1 '));
+  expect(words).toContain(
+    '1 task waits and no worker that is online serves demo/Hello@1; served in another case: demo/hello@1',
+  );
+  expect(text).toContain('class="row-bad"');
+});
+
+it('warn where workers disagree about effect safety', async () => {
+  await garage.present('attic');
+  await garage.present('garage', {
+    handlers: [{ type: 'demo/hello', schemaVersion: 1, effectSafety: 'idempotent' }],
+  });
+  const { words } = await page('/task-type?type=demo%2Fhello&schemaVersion=1');
+  expect(words).toContain(
+    'Its workers disagree about its effect safety: pure (attic), idempotent (garage).',
+  );
+  expect(words).toContain('deploy the same code to all of them');
+});
+
+it('have a page each: numbers as a table, workers, input schema', async () => {
+  const handlers = [
+    {
+      type: 'demo/hello',
+      schemaVersion: 1,
+      effectSafety: 'pure',
+      inputSchema: { type: 'object', description: SCRIPT },
+    },
+  ];
+  await garage.present('garage', { handlers });
+  await garage.run('garage', { waitMs: 2_000, runMs: 30_000 });
+  await garage.present('garage', { handlers });
+  const { status, text, words } = await page('/task-type?type=demo/hello&schemaVersion=1');
+  expect(status).toBe(200);
+  expect(words).toContain('00:00 1 0 0 2 s, 2 s 30 s, 30 s');
+  expect(words).toContain('garage ready: 0 of 2 slots are working 0 of 2 pure default');
+  expect(text).toContain('href="/submit?type=demo%2Fhello&amp;schemaVersion=1"');
+  expect(text).not.toContain('<script>alert');
+  expect(text).not.toContain('<img');
+});
+
+it('have a page also while nothing is known of them, and none for what is no type', async () => {
+  const { status, words } = await page('/task-type?type=demo/none&schemaVersion=3');
+  expect(status).toBe(200);
+  expect(words).toContain('demo/none@3');
+  expect(words).toContain('No worker that is online serves it.');
+  for (const path of ['/task-type', '/task-type?type=a%20b', '/task-type?type=a&schemaVersion=x'])
+    expect((await page(path)).status).toBe(404);
+});
+
+it('look back on a day, by an address that can be shared', async () => {
+  await garage.present('garage');
+  await garage.run('garage', { waitMs: 2_000, runMs: 30_000 });
+  await garage.world.clock.advance(2 * 3_600_000);
+  expect((await page('/task-types')).words).toContain('No type is known yet');
+  const { words, text } = await page('/task-types?span=24h');
+  expect(words).toContain('1 ended, none failed or lost, at most 1 in 30 min');
+  expect(words).toContain('none');
+  expect(text).toContain('<a href="/task-types?span=24h" aria-current="true">Last 24 hours</a>');
+});
+
+it('read a history once for all who look within some seconds', async () => {
+  await garage.present('garage');
+  let reads = 0;
+  const { store } = garage.world;
+  const read = store.attemptsSince;
+  store.attemptsSince = (...given) => {
+    reads++;
+    return read.apply(store, given);
+  };
+  await Promise.all([page('/task-types'), page('/task-types'), page('/task-type?type=demo/hello')]);
+  expect(reads).toBe(1);
+  await garage.world.clock.advance(10_000);
+  await page('/task-types');
+  expect(reads).toBe(2);
+});
