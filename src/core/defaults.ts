@@ -178,9 +178,10 @@ export const workerDefaults = {
   reportsGatherMs: 10,
   /**
    * While short work waits here for its slot, more reports are a moment away, and nobody waits for a single one: calls keep
-   * this much apart.
+   * this much apart, unless so many are there.
    */
-  reportsAheadGatherMs: 4,
+  reportsAheadGatherMs: 16,
+  reportsAheadForOneCall: 64,
   /** A type whose handler could not be started is left out of claims so long: each try costs a task one of its tries. */
   typePause: { initialMs: SECOND, factor: 2, maxMs: MINUTE, jitter: 0.2 },
   /**

@@ -12,8 +12,11 @@ export interface OnTheWay {
 }
 
 /** Enough for one more call, whatever is under way. */
-export function manyWait({ waiting, calls }: Pick<OnTheWay, 'waiting' | 'calls'>): boolean {
-  return waiting >= Math.max(1, calls) * workerDefaults.reportsForOneMoreCall;
+export function manyWait({ waiting, calls, moreSoon }: OnTheWay): boolean {
+  const { reportsAheadForOneCall, reportsForOneMoreCall } = workerDefaults;
+  return (
+    waiting >= Math.max(1, calls) * (moreSoon ? reportsAheadForOneCall : reportsForOneMoreCall)
+  );
 }
 
 /** When the next call may begin. At once for a lone report; few wait for those that are under way, or are about to come. */

@@ -14,7 +14,7 @@ import { keyRetry, pauseMs } from './refusals.ts';
 import { ReportBodies } from './report-bodies.ts';
 import { manyWait, nextCallAt, type OnTheWay } from './report-gather.ts';
 import { ReportLine } from './report-line.ts';
-import { type ReportResult, reportBytes, sendReports } from './send-reports.ts';
+import { aboutTheLine, type ReportResult, reportBytes, sendReports } from './send-reports.ts';
 import { tellAnswer } from './tell-answer.ts';
 
 export class ReportLoop {
@@ -343,10 +343,4 @@ export class ReportLoop {
         : `${foreign} ${are} not known to this address with this key (404): they were made for another project or control plane`,
     );
   }
-}
-
-/** No answer, or one about the key: nothing of it is about this report. */
-function aboutTheLine(result: ReportResult): boolean {
-  if (result.kind !== 'refused') return result.kind === 'no-answer';
-  return result.status === 401 || result.status === 403 || result.status === 426;
 }

@@ -81,3 +81,9 @@ function noAnswer(
 ): ReportResult {
   return { kind: 'no-answer', why, cause, sentAt: ctx.ports.clock.now() };
 }
+
+/** No answer, or one about the key: nothing of it is about this report. */
+export function aboutTheLine(result: ReportResult): boolean {
+  if (result.kind !== 'refused') return result.kind === 'no-answer';
+  return result.status === 401 || result.status === 403 || result.status === 426;
+}
