@@ -121,6 +121,7 @@ const BANS: { say: RegExp; only: RegExp; instead: string }[] = [
   { say: /(?<![.\w])console\./, only: /^src\/cli\//, instead: 'the port log' },
 ];
 
+const CODE = new Map<string, string>();
 const sources = filesUnder('src').filter((file) => file.endsWith('.ts'));
 const others = ['sim', 'bench'].flatMap(filesUnder).filter(isCode);
 const tests = filesUnder('test').filter(isCode);
@@ -164,13 +165,24 @@ it('imports only what the table of rooms allows', () => {
 it('reaches time, chance, the environment and the console only where it may', () => {
   const findings: string[] = [];
   for (const file of sources) {
-    // Without comments: a sentence may name what the code may not call.
-    const { code } = transformSync(read(file), { loader: 'ts', minifyWhitespace: true });
+    const code = codeOf(file);
     for (const ban of BANS) {
       const said = code.match(ban.say);
       if (said && !ban.only.test(file))
         findings.push(`${file} says ${said[0]}; use ${ban.instead}`);
     }
+  }
+  expect(findings).toEqual([]);
+});
+
+it('holds nothing that the bundle, which is ASCII, cannot write with escapes', () => {
+  const findings: string[] = [];
+  for (const file of sources.filter((name) => !name.endsWith('.d.ts'))) {
+    const [found] = codeOf(file).match(/.{0,30}[\u0080-\uffff].{0,10}/u) ?? [];
+    if (found !== undefined)
+      findings.push(
+        `${file}: ${found}; in a regular expression write \\u2026, in a template of html &hellip; or a value`,
+      );
   }
   expect(findings).toEqual([]);
 });
@@ -221,6 +233,14 @@ it('leaves no marks of unfinished work, no focused or silently skipped tests, no
   }
   expect(findings).toEqual([]);
 });
+
+/** Without types and comments: a sentence may name what the code may not call. */
+function codeOf(file: string): string {
+  const code =
+    CODE.get(file) ?? transformSync(read(file), { loader: 'ts', minifyWhitespace: true }).code;
+  CODE.set(file, code);
+  return code;
+}
 
 /** `src/worker/pool.ts` → worker, `src/index.ts` → index, `sim/x.ts` → sim. */
 function roomOf(file: string): string {

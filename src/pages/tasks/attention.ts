@@ -264,7 +264,7 @@ function errorWords({ error }: TaskView): string | undefined {
 function sentences(...parts: readonly (string | undefined)[]): string {
   return parts
     .filter((part) => part !== undefined && part !== '')
-    .map((part) => (/[.!?…]$/.test(part as string) ? part : `${part}.`))
+    .map((part) => (/[.!?\u2026]$/.test(part as string) ? part : `${part}.`))
     .join(' ');
 }
 

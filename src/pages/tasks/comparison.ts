@@ -45,7 +45,7 @@ ${offers.map(
 )}
 ${offers.length === 0 && html`<tr id="compare-none"><th scope="row">Workers</th><td data-head="Type">none has a handler of that name, in whatever case or version</td><td></td>${several && html`<td></td>`}<td></td></tr>`}
 </tbody></table>
-<p><a href="/workers">All workers</a> · <a href="/task-types">All types</a></p>
+<p><a href="/workers">All workers</a> &middot; <a href="/task-types">All types</a></p>
 </section>`;
 }
 
