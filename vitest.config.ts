@@ -2,14 +2,15 @@ import { resolve } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 
 /**
- * `npm test` runs what needs only the npm packages. Two kinds of file name stay out of it:
+ * `npm test` runs what needs only the npm packages. Some kinds of file name stay out of it:
  * `*.ci.test.ts` needs more of the machine (strace, root, the registry) and runs with `npm run test:ci`;
  * `*.faults.test.ts` harms real processes, disks and networks (Linux, root) and runs with `npm run test:faults`, for
  * more and longer rounds with `npm run test:faults -- --mode faults-long`; `*.binary.test.ts` needs the standalone
  * executable (`npm run binary`) and runs with `npm run test:binary`, and with it the tests of whole processes, which run
- * from `dist/` in `npm test`, the longest of them in `npm run test:ci`.
+ * from `dist/` in `npm test`, the longest of them in `npm run test:ci`; `*.browser.test.ts` needs a Chromium and runs with
+ * `npm run test:browser`.
  */
-const KINDS = ['ci', 'faults', 'binary'];
+const KINDS = ['ci', 'faults', 'binary', 'browser'];
 /**
  * Tests that start our programs: what they show of the programs in `bin/` has to hold for the executable too. Those of the
  * SDK and of the samples start a user's own Node.js instead.
