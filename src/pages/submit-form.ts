@@ -34,7 +34,7 @@ export function submitForm(model: SubmitModel): Html {
   const { type, schemaVersion, fields, once, csrf, served, near } = model;
   const name = typeKey(type, schemaVersion);
   return html`<h1>Submit ${code(name)}</h1>
-<p><a href="/submit">Another type</a> · <a href="${typeAddress(model)}">How this type is</a></p>
+<p><a href="/submit">Another type</a> &middot; <a href="${typeAddress(model)}">How this type is</a></p>
 ${summary(model)}
 ${
   !served &&

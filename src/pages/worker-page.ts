@@ -50,7 +50,7 @@ ${facts([
       told.map(([name, version]) => html`<p><bdi>${name}</bdi> <bdi>${version}</bdi></p>`),
   ],
 ])}
-${drains && html`<p class="actions"><a class="button" href="${address('/workers/{id}/drain', { id: workerId })}">Drain it …</a></p>`}
+${drains && html`<p class="actions"><a class="button" href="${address('/workers/{id}/drain', { id: workerId })}">Drain it &hellip;</a></p>`}
 <h2>Works on</h2>
 ${openTable(worker, nowMs)}
 <h2>Ended last</h2>
