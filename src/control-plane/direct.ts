@@ -48,7 +48,7 @@ async function answered(
 }
 
 /** A name or an IPv4 address with a port, as clients write it, or this machine; what else a host may look like is for the long way to say. */
-const HOST = /^(?:[a-z0-9._-]+|\[::1\])(?::(?:[1-5]\d{3,4}|[6-9]\d{3}))?$/;
+export const HOST = /^(?:[a-z0-9._-]+|\[::1\])(?::(?:[1-5]\d{3,4}|[6-9]\d{3}))?$/;
 
 class DirectRequest implements CallRequest {
   readonly #incoming: IncomingMessage;

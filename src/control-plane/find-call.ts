@@ -10,7 +10,7 @@ export interface Found {
 /**
  * Finds a call by a method and an address that are written in the plainest way, by looking them up. `undefined`: it is no
  * such call, or it is written in a way that has to be looked at closely (slashes at the end, escapes, dots, a whole
- * address). Streams and open calls are not found either: they are rare.
+ * address). Streams are not found either.
  */
 export function findCall(method: string | undefined, url: string): Found | undefined {
   const tables = method === undefined ? undefined : TABLES.get(method);
@@ -50,7 +50,7 @@ const TABLES: ReadonlyMap<string, Table> = tables();
 function tables(): Map<string, Table> {
   const all = new Map<string, Table>();
   for (const operation of operations) {
-    if (operation.keys === 'open' || operation.answers[200] === 'sse') continue;
+    if (operation.answers[200] === 'sse') continue;
     const table: Table = all.get(operation.method) ?? { literal: new Map(), named: [] };
     all.set(operation.method, table);
     const path = BASE_PATH + operation.path;

@@ -237,7 +237,7 @@ async function firstKey(
 /** Streams first, since a server waits for its connections; whoever is still there after a while is cut. */
 async function stopAll(
   clock: Clock,
-  { server, cut }: Opened,
+  { server, closeIdle, cut }: Opened,
   stopApp: () => Promise<void>,
   base: Base,
 ): Promise<void> {
@@ -248,7 +248,7 @@ async function stopAll(
   await stopApp();
   // A connection becomes idle when its last answer has gone; Node then keeps it open.
   do {
-    if (clock.now() < cutAt) server.closeIdleConnections();
+    if (clock.now() < cutAt) closeIdle();
     else cut();
   } while (await clock.sleep(IDLE_LOOK_MS, over.signal));
   await closed;

@@ -19,6 +19,7 @@ import { problemAnswer, refusal } from './answer.ts';
 import { answerDirectly } from './direct.ts';
 import { type AnswerTo, respond } from './mount.ts';
 import { OneAtATime } from './one-at-a-time.ts';
+import { PlainDoor } from './plain-http.ts';
 import { SlowReaders } from './slow-readers.ts';
 import { type Certificate, TLS_OPTIONS } from './tls-files.ts';
 import type { Turns } from './turns.ts';
@@ -44,6 +45,8 @@ export interface SocketOptions {
 /** A server, and a way to end what is connected to it. */
 export interface Opened {
   readonly server: Server;
+  /** Connections that wait for a request. */
+  closeIdle(): void;
   /** Connections at once, those too that have not shaken hands yet. */
   cut(): void;
 }
@@ -136,11 +139,20 @@ export function makeServer(options: SocketOptions): Opened {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     });
+  const door =
+    answerTo && !certificate
+      ? new PlainDoor(server, { answerTo, limits, clock, readers, turns })
+      : undefined;
+  const closeIdle = () => {
+    server.closeIdleConnections();
+    door?.closeIdle();
+  };
   const cut = () => {
     server.closeAllConnections();
+    door?.cut();
     for (const socket of sockets) socket.destroy();
   };
-  return { server, cut };
+  return { server, closeIdle, cut };
 }
 
 function peerOf({
