@@ -56,6 +56,7 @@ const SHARED_FILES = [
 const PUT_TOGETHER: Record<string, { rooms: string[]; doors: string[] }> = {
   'src/control-plane/serve.ts': { rooms: ['stores'], doors: ['node:http', 'node:net'] },
   'src/control-plane/direct.ts': { rooms: [], doors: ['node:http'] },
+  'src/control-plane/plain-http.ts': { rooms: [], doors: ['node:http', 'node:net'] },
   'src/control-plane/socket.ts': {
     rooms: [],
     doors: ['node:http', 'node:https', 'node:net', '@hono/node-server'],
