@@ -48,7 +48,7 @@ export function kindOf(path: string): string {
   return `/${room}${name === undefined ? '' : '/…'}${more}?${query}`;
 }
 
-/** Downloads: input and result as they are. */
+/** Downloads: input, result, journal and log as they are. */
 function isFile(path: string): boolean {
-  return /\/(?:input|result|download|file)(?:[/?.]|$)/.test(path) || path.startsWith('/assets/');
+  return /\.(?:json|txt)(?:\?|$)/.test(path) || path.startsWith('/assets/');
 }

@@ -20,7 +20,13 @@
       // What only a screen reader finds, and a link that shows when it has the focus.
       if (box.width <= 1 || box.height <= 1 || box.bottom + scrollY < 0 || box.right <= 0) continue;
       const { overflowX } = getComputedStyle(element);
-      if (/hidden|clip/.test(overflowX) && element.scrollWidth > element.clientWidth + 1) {
+      // What stands in a field is scrolled by whoever types there.
+      const field = /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName);
+      if (
+        !field &&
+        /hidden|clip/.test(overflowX) &&
+        element.scrollWidth > element.clientWidth + 1
+      ) {
         const told = element.closest('[title]') ?? element.querySelector('[title]');
         if (!told) found.push(`cut off within ${element.clientWidth} px: ${name(element)}`);
       }
