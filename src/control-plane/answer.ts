@@ -21,7 +21,15 @@ export function headersOf(from: Answer, requestId: string): Record<string, strin
   return from.headers === undefined ? headers : Object.assign(headers, from.headers);
 }
 
+/** The same, as HTTP writes it. */
+export function headText(from: Answer, requestId: string): string {
+  let text = `Content-Type: ${from.type}${FIXED_HEAD}${requestId}\r\n`;
+  for (const name in from.headers) text += `${name}: ${from.headers[name]}\r\n`;
+  return text;
+}
+
 const VERSION = String(CONTRACT_VERSION);
+const FIXED_HEAD = `\r\nCache-Control: no-store\r\n${CONTRACT_HEADER}: ${VERSION}\r\nInterlock-Request-Id: `;
 
 export const JSON_TYPE = 'application/json';
 export const PROBLEM_TYPE = 'application/problem+json';

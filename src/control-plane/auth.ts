@@ -20,7 +20,8 @@ export async function authorise(
   operation: Operation,
   who?: KeyRow,
 ): Promise<KeyRow | Refusal> {
-  const key = who ?? (await authenticate(services, request));
+  const asked = who ?? authenticate(services, request);
+  const key = asked instanceof Promise ? await asked : asked;
   if (isRefusal(key)) return key;
   if (!operation.uncounted) {
     const retryAfterMs = services.keyUse.count(key);
@@ -89,10 +90,10 @@ const NAMED_MAX = 5;
  * (nor go from digits of a hash to a key of 256 random bits). So no comparison in constant time is needed, and none of
  * the key's own characters is ever compared.
  */
-async function authenticate(
+function authenticate(
   { store, keyUse, keyLooks }: Services,
   request: CallRequest,
-): Promise<KeyRow | Refusal> {
+): Refusal | Promise<KeyRow | Refusal> {
   const header = request.header('authorization');
   if (header === null)
     return unauthenticated('There is no Authorization header; send "Authorization: Bearer il_…".');

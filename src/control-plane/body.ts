@@ -13,11 +13,11 @@ export interface Body {
 }
 
 /** Reads a JSON body. An absent one counts as `{}`, so that calls without fields need none. */
-export async function readJson(
+export function readJson(
   request: CallRequest,
   maxBytes: number,
   clock: Clock,
-): Promise<Body | Refusal> {
+): Body | Refusal | Promise<Body | Refusal> {
   const encoding = request.header('content-encoding');
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
     return refusal(
@@ -25,14 +25,27 @@ export async function readJson(
       `The body is sent with Content-Encoding ${encoding}; it is taken uncompressed only.`,
     );
   }
+  const here = request.here?.(maxBytes);
+  if (here !== undefined) return isRefusal(here) ? here : bodyOf(request, here);
+  return readLater(request, maxBytes, clock);
+}
+
+async function readLater(
+  request: CallRequest,
+  maxBytes: number,
+  clock: Clock,
+): Promise<Body | Refusal> {
   // A peer that breaks off hears no answer; it is no failure of ours.
   const bytes = await request
     .bytes(maxBytes, clock)
     .catch(() => invalid([{ path: '', message: 'broke off before its body was whole' }]));
-  if (isRefusal(bytes)) return bytes;
+  return isRefusal(bytes) ? bytes : bodyOf(request, bytes);
+}
+
+function bodyOf(request: CallRequest, bytes: Uint8Array): Body | Refusal {
   const type = request.header('content-type');
   if (bytes.byteLength === 0 && type === null) return { text: '', bytes: 0, value: {} };
-  if (type === null || !/^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) {
+  if (type === null || (type !== 'application/json' && !JSON_TYPES.test(type))) {
     return refusal(
       'UNSUPPORTED_MEDIA_TYPE',
       `The body is sent as ${type === null ? 'no type' : JSON.stringify(type.slice(0, 100))}; JSON is expected.`,
@@ -44,6 +57,8 @@ export async function readJson(
   if (!parsed.ok) return invalid(parsed.issues);
   return { text, bytes: bytes.byteLength, value: parsed.value };
 }
+
+const JSON_TYPES = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 /** `undefined`: it is not UTF-8. A byte order mark is no part of the text. */
 function textOf(bytes: Uint8Array): string | undefined {

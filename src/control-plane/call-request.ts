@@ -12,6 +12,8 @@ export interface CallRequest {
   header(name: string): string | null;
   /** The body as it came, or why it is not taken. Asked for once. Rejects where the peer breaks off. */
   bytes(maxBytes: number, clock: Clock): Promise<Uint8Array | Refusal>;
+  /** The same where all of it is here already, and nobody has to wait for it. */
+  here?(maxBytes: number): Uint8Array | Refusal;
 }
 
 export function ofFetch(request: Request): CallRequest {

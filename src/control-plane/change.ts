@@ -89,7 +89,8 @@ export async function keepNewTask(
     readonly requestHash?: string | undefined;
   },
 ): Promise<TaskRow> {
-  const task = { ...made.task, seq: made.events.length };
+  const { length: seq } = made.events;
+  const task = made.task.seq === seq ? made.task : { ...made.task, seq };
   const row = await tx.insertTask(task, { ...taskFacts(task, undefined), ...facts });
   await tx.addEvents(row.ref, 1, made.events);
   announce(tx, undefined, task, undefined, made.events);

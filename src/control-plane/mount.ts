@@ -105,8 +105,18 @@ async function run(
       { supported: [CONTRACT_VERSION] },
     );
   }
-  const call: Call = { services, operation, request, requestId, params, query: {}, body: NO_BODY };
-  if (operation.keys === 'open') return routes.open[operation.id as OpenOperationId](call);
+  if (operation.keys === 'open') {
+    const call: Call = {
+      services,
+      operation,
+      request,
+      requestId,
+      params,
+      query: {},
+      body: NO_BODY,
+    };
+    return routes.open[operation.id as OpenOperationId](call);
+  }
 
   const keySeen = services.keyWatch.revocations;
   const key = await authorise(services, request, operation, who);
@@ -119,18 +129,33 @@ async function run(
   }
   let body = NO_BODY;
   if (operation.body) {
-    const read = await readJson(request, services.limits.batchBytes, services.clock);
+    const given = readJson(request, services.limits.batchBytes, services.clock);
+    // Not awaited for nothing: what is here takes no turn of its own.
+    const read = given instanceof Promise ? await given : given;
     if (isRefusal(read)) return read;
     body = read;
   }
   const lane = laneOf(operation);
-  const turn = await services.turns.enter(lane, lane === 'reads' ? request.signal : undefined);
+  const entered = services.turns.enter(lane, lane === 'reads' ? request.signal : undefined);
+  const turn = entered instanceof Promise ? await entered : entered;
   if (isRefusal(turn)) return turn;
   try {
     // The body may have come slowly, and others were before it.
-    const ended = await stillUsable(services, key, keySeen);
+    const doubted = key.expiresAtMs !== undefined || services.keyWatch.revocations !== keySeen;
+    const ended = doubted ? await stillUsable(services, key, keySeen) : undefined;
     if (ended) return ended;
-    const keyed: KeyedCall = { ...call, key, keySeen, query, body, turn };
+    const keyed: KeyedCall = {
+      services,
+      operation,
+      request,
+      requestId,
+      params,
+      query,
+      body,
+      key,
+      keySeen,
+      turn,
+    };
     return await routes.keyed[operation.id as KeyedOperationId](keyed);
   } finally {
     turn.leave();

@@ -1,7 +1,7 @@
 import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../ports/clock.ts';
-import { type Answer, headersOf } from './answer.ts';
+import { type Answer, headText } from './answer.ts';
 import { type CallRequest, tooLarge } from './call-request.ts';
 import { HOST } from './direct.ts';
 import { type Found, findCall } from './find-call.ts';
@@ -35,6 +35,8 @@ export class PlainDoor {
   /** Takes the place of Node's own way for new connections. */
   constructor(server: Server, options: PlainDoorOptions) {
     this.options = options;
+    const seconds = Math.floor(options.limits.keepAliveMs / 1_000);
+    this.keeps = `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n\r\n`;
     this.#server = server;
     const [byNode] = server.listeners('connection');
     this.#byNode = (socket) => void byNode?.call(server, socket);
@@ -73,6 +75,9 @@ export class PlainDoor {
     const error = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
     this.#server.emit('clientError', error, socket);
   }
+
+  /** The end of a head after which the connection is kept. */
+  readonly keeps: string;
 
   /** As HTTP writes it, to the second. */
   get date(): string {
@@ -130,8 +135,9 @@ class PlainConnection {
       this.#socket.pause();
       return;
     }
-    const end = chunk.indexOf('\r\n\r\n') + 4;
-    const head = end < 4 || end > this.#headMax ? undefined : this.#headOf(chunk, end);
+    const text = chunk.toString('latin1', 0, Math.min(chunk.length, this.#headMax));
+    const end = this.#headEnd(text);
+    const head = end < 4 ? undefined : this.#headOf(text, end);
     const found = head && findCall(head.method, head.url);
     const plain =
       head !== undefined &&
@@ -147,11 +153,17 @@ class PlainConnection {
     return this.#door.options.limits.headerBytes / 2;
   }
 
-  #headOf(chunk: Buffer, end: number): PlainHead | undefined {
-    const text = chunk.toString('latin1', 0, end);
-    if (text !== this.#lastText) {
-      this.#lastHead = readHead(text);
-      this.#lastText = text;
+  /** Below 4: there is none. */
+  #headEnd(text: string): number {
+    const { length } = this.#lastText;
+    if (length > 0 && text.startsWith(this.#lastText)) return length;
+    return text.indexOf('\r\n\r\n') + 4;
+  }
+
+  #headOf(text: string, end: number): PlainHead | undefined {
+    if (end !== this.#lastText.length || !text.startsWith(this.#lastText)) {
+      this.#lastText = text.slice(0, end);
+      this.#lastHead = readHead(this.#lastText);
     }
     return this.#lastHead;
   }
@@ -180,12 +192,9 @@ class PlainConnection {
     const body = answer.body as string | Uint8Array;
     const bytes = Buffer.byteLength(body);
     let head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}\r\n`;
-    const headers = headersOf(answer, requestId);
-    for (const name in headers) head += `${name}: ${headers[name]}\r\n`;
+    head += headText(answer, requestId);
     head += `Content-Length: ${bytes}\r\nDate: ${this.#door.date}\r\n`;
-    head += last
-      ? 'Connection: close\r\n\r\n'
-      : `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(this.#door.options.limits.keepAliveMs / 1_000)}\r\n\r\n`;
+    head += last ? 'Connection: close\r\n\r\n' : this.#door.keeps;
     if (typeof body === 'string')
       // One byte a character where that says the same: it is copied as it is.
       this.#socket.write(head + body, bytes === body.length ? 'latin1' : 'utf8');
@@ -279,7 +288,11 @@ class PlainRequest implements CallRequest {
     return this.#head.header(name);
   }
 
-  async bytes(maxBytes: number) {
+  here(maxBytes: number) {
     return this.#body.length > maxBytes ? tooLarge(maxBytes) : this.#body;
+  }
+
+  async bytes(maxBytes: number) {
+    return this.here(maxBytes);
   }
 }

@@ -85,6 +85,29 @@ function waiting(
 ): string | undefined {
   if (task.status !== 'queued' || task.availableAtMs > nowMs)
     return waitingFor(nowMs, task, attempt, facts);
+  const { type, schemaVersion, pool } = task;
+  if (facts === last.facts && type === last.type && pool === last.pool)
+    if (schemaVersion === last.schemaVersion) return last.said;
+  const said = saidOf(nowMs, task, attempt, facts);
+  last = { facts, type, schemaVersion, pool, said };
+  return said;
+}
+
+/** A flood is most often of one type. */
+let last: {
+  facts?: readonly WorkerFacts[];
+  type?: string;
+  schemaVersion?: number;
+  pool?: string;
+  said?: string | undefined;
+} = {};
+
+function saidOf(
+  nowMs: number,
+  task: TaskState,
+  attempt: AttemptState | undefined,
+  facts: readonly WorkerFacts[],
+): string | undefined {
   const words = WORDS.get(facts) ?? new Map<string, string | undefined>();
   WORDS.set(facts, words);
   const alike = `${task.type}@${task.schemaVersion} ${task.pool}`;

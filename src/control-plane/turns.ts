@@ -70,18 +70,21 @@ export class Turns {
   }
 
   /** @param signal aborted when the peer has gone, for calls that are of no use to anybody else: nothing is begun then. */
-  async enter(lane: Lane, signal?: AbortSignal): Promise<Turn | Refusal> {
+  enter(lane: Lane, signal?: AbortSignal): Turn | Refusal | Promise<Turn | Refusal> {
     if (signal?.aborted) return GONE;
     const queue = this.#queues[lane];
-    if (!this.#free(lane) || queue.waiters.size > 0) {
-      if (queue.waiters.size >= this.#limits.waiting) return FULL;
-      await this.#wait(lane, signal);
-      if (signal?.aborted) {
-        this.#left(lane);
-        return GONE;
-      }
-    } else queue.running++;
-    return new Place(this.#left, this.#again, lane, signal);
+    if (this.#free(lane) && queue.waiters.size === 0) {
+      queue.running++;
+      return new Place(this.#left, this.#again, lane, signal);
+    }
+    return queue.waiters.size >= this.#limits.waiting ? FULL : this.#enterLater(lane, signal);
+  }
+
+  async #enterLater(lane: Lane, signal?: AbortSignal): Promise<Turn | Refusal> {
+    await this.#wait(lane, signal);
+    if (!signal?.aborted) return new Place(this.#left, this.#again, lane, signal);
+    this.#left(lane);
+    return GONE;
   }
 
   /** Resolves with a place taken; at once when the peer goes. */
