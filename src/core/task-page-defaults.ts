@@ -14,6 +14,8 @@ export const taskPageDefaults = {
   logLines: 200,
   /** Of an input or a result that the page shows; the whole is a download. */
   valueChars: 8_000,
+  /** A page with something that runs is read again so often: no hint tells progress, and workers gather it for half a second. */
+  liveProgressMs: 2_000,
   /** Other projects whose workers are looked at for a near miss. */
   otherProjects: 10,
 } as const;

@@ -29,7 +29,7 @@ export function layout(view: View, { who, csrf, here, said }: Around): string {
 <link rel="stylesheet" href="${assetAddresses.style}">
 <script src="${assetAddresses.script}" defer></script>
 </head>
-<body${live && liveFacts()}>
+<body${live && liveFacts(view)}>
 <a class="skip" href="#main">Skip to the content</a>
 <header>
 <div class="bar">
@@ -53,8 +53,8 @@ ${view.main}
 }
 
 /** Pause and places for the script, which reads them from here. */
-function liveFacts(): Html {
-  const { pollMs, refreshMs, gatherMs, reconnectMs } = pageDefaults;
+function liveFacts({ refreshMs = pageDefaults.refreshMs }: View): Html {
+  const { pollMs, gatherMs, reconnectMs } = pageDefaults;
   return html` data-stream="${LIVE_PATH}" data-poll="${pollMs}" data-refresh="${refreshMs}" data-gather="${gatherMs}" data-reconnect="${reconnectMs.min} ${reconnectMs.max}"`;
 }
 

@@ -25,6 +25,8 @@ export interface View {
   readonly main: HtmlValue;
   /** Whether the page is looked at again when something happens: `main` is then swapped in place. */
   readonly live?: boolean;
+  /** Looked at again so often, where something changes that no hint tells (progress); default `pageDefaults.refreshMs`. */
+  readonly refreshMs?: number | undefined;
   /** Default 200. */
   readonly status?: number;
 }

@@ -86,7 +86,7 @@ export function fold(id: string, summary: HtmlValue, inside: HtmlValue, open = f
 }
 
 /** Pairs of a name and a value; those without a value are left out. */
-export function facts(pairs: readonly (readonly [name: string, value: HtmlValue])[]): Html {
+export function facts(pairs: readonly (readonly [name: string | Html, value: HtmlValue])[]): Html {
   const shown = pairs.filter(
     ([, value]) => value !== undefined && value !== null && value !== false && value !== none,
   );

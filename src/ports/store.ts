@@ -96,6 +96,8 @@ export interface Reads {
   events(taskRef: number, after: number, limit: number): Promise<readonly StoredEvent[]>;
   /** Lines after number `after`, oldest first. */
   logs(taskRef: number, after: number, limit: number): Promise<readonly StoredLogLine[]>;
+  /** Number of the newest line; 0: there is none. */
+  lastLog(taskRef: number): Promise<number>;
   action(taskRef: number, actionId: string): Promise<StoredAction | undefined>;
   queue(project: string): Promise<readonly QueueGroup[]>;
   /** How many tasks have that status, counted up to `atMost`: nobody counts a long list. */

@@ -4,6 +4,7 @@
  * of the folder where the file is new < the promise resolves (and only then may the caller send).
  */
 
+export { spoolFlag } from '../core/spool-words.ts';
 export type { SpoolErrorCode } from './errors.ts';
 export { spoolErrorCodes } from './errors.ts';
 export type { SpoolInspection } from './inspect.ts';
@@ -25,4 +26,3 @@ export {
 export { type PutBack, type PutBackResult, putBack } from './set-aside-retry.ts';
 export type { RecoveredRunning, ReportMeta, SpooledReport, SpoolStats } from './spool.ts';
 export { Spool } from './spool.ts';
-export { spoolFlag } from './spool-flag.ts';

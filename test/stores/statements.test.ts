@@ -115,6 +115,7 @@ async function everything(tx: Transaction): Promise<void> {
   await tx.tasks({ project: 'p', type: task.type, attention: true, limit: 3 });
   await tx.events(row.ref, 0, 9);
   await tx.logs(row.ref, 0, 9);
+  await tx.lastLog(row.ref);
   await tx.action(row.ref, 'a');
   await tx.queue('p');
   await tx.countTasks('p', 'failed', 3);

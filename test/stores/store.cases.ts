@@ -500,6 +500,7 @@ export function storeCases(
             bounds,
           ),
         );
+      expect(await store.lastLog(ref)).toBe(0);
       await add(15, 'short');
       await add(15, 'zero\u0000');
       const lines = await store.logs(ref, 0, 100);
@@ -519,6 +520,7 @@ export function storeCases(
       // A single line is kept however long it is.
       await add(1, 'y'.repeat(3_000));
       expect((await store.logs(ref, 0, 100)).map(({ n }) => n)).toEqual([34]);
+      expect(await store.lastLog(ref)).toBe(34);
     });
 
     it('remembers the first answer to an action of a task', async () => {

@@ -18,7 +18,8 @@ import { type Filters, filtersOf, isLimited, listQuery } from './filters.ts';
 import { fleetsOf, ownWorkers } from './fleets.ts';
 import { type ListModel, listHtml, type StatusCount } from './list-page.ts';
 
-const { rows, runningRows, countedMost, failuresAmong, lossesShown } = taskPageDefaults;
+const { rows, runningRows, countedMost, failuresAmong, liveProgressMs, lossesShown } =
+  taskPageDefaults;
 
 export const listRoute: PageRoute = {
   method: 'GET',
@@ -50,6 +51,7 @@ export const listRoute: PageRoute = {
         title: isLimited(filters) ? 'Tasks found' : 'Tasks',
         nav: 'tasks',
         live: true,
+        ...(overview && overview.running.length > 0 && { refreshMs: liveProgressMs }),
         main: listHtml(model),
         ...(problems.length > 0 && { status: 400 }),
       },

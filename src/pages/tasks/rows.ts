@@ -3,7 +3,7 @@ import { typeKey } from '../../contract/type-key.ts';
 import { cut } from '../../core/detail-words.ts';
 import { attemptWords, noteOf } from '../../core/task-words.ts';
 import { type Html, html, none } from '../html.ts';
-import { code, type Row, table, userText, when } from '../parts.ts';
+import { code, facts, type Row, table, userText, when } from '../parts.ts';
 import { taskAddress, workerAddress } from './addresses.ts';
 import { statusBadge, toneOf } from './status.ts';
 
@@ -99,6 +99,16 @@ export function labelsHtml({ labels }: Pick<TaskView, 'labels'>): Html {
       ([name, value]) =>
         html`<li>${userText(cut(name, LABEL_CHARS))}=${userText(cut(value, LABEL_CHARS))}</li>`,
     )}${rest > 0 && html`<li>and ${rest} more</li>`}</ul>`;
+}
+
+/** All of them, whole. */
+export function labelFacts(labels: TaskView['labels']): Html {
+  return facts(
+    Object.entries(labels).map(([name, value]) => [
+      userText(name),
+      html`<span class="user" dir="auto">${value}</span>`,
+    ]),
+  );
 }
 
 const MESSAGE_CHARS = 280;

@@ -97,6 +97,9 @@ export function memoryReads(t: Tables): Reads {
     async logs(taskRef, after, limit) {
       return (t.logs.get(taskRef)?.lines ?? []).filter(({ n }) => n > after).slice(0, limit);
     },
+    async lastLog(taskRef) {
+      return t.logs.get(taskRef)?.lastN ?? 0;
+    },
     async action(taskRef, actionId) {
       return t.actions.get(key(taskRef, actionId));
     },

@@ -50,6 +50,7 @@ const SEES: Partial<Record<keyof Reads, Sees>> = {
   payload: ofTask,
   events: ofTask,
   logs: ofTask,
+  lastLog: ofTask,
   action: ofTask,
   keyByHash: keys,
   keyById: keys,

@@ -5,7 +5,7 @@ import type { Touched } from './log-sync.ts';
 
 /** What is kept about a task beside its row: journal, log lines, answers to people's actions. */
 
-export function journalReads(c: Connection): Pick<Reads, 'events' | 'logs' | 'action'> {
+export function journalReads(c: Connection): Pick<Reads, 'events' | 'logs' | 'lastLog' | 'action'> {
   return {
     async events(taskRef, after, limit) {
       const rows = c.all(
@@ -39,6 +39,10 @@ export function journalReads(c: Connection): Pick<Reads, 'events' | 'logs' | 'ac
         level: row.level as string,
         text: row.text as string,
       }));
+    },
+
+    async lastLog(taskRef) {
+      return (c.get('SELECT last_n FROM log_sizes WHERE task = ?', taskRef)?.last_n as number) ?? 0;
     },
 
     async action(taskRef, actionId) {

@@ -1,0 +1,155 @@
+import { parseJson } from '../../contract/json.ts';
+import { bounds } from '../../contract/limits.ts';
+import { makeProblem, type Problem } from '../../contract/problems.ts';
+import { timeline } from '../../core/attempt-timeline.ts';
+import { doneWords, resolutionChoices, type TaskAction } from '../../core/task-actions.ts';
+import { taskPageDefaults } from '../../core/task-page-defaults.ts';
+import type { PageAnswer, PageRequest, PageRoute } from '../page.ts';
+import { type ActionModel, actionHtml, TITLES, type Typed } from './action-page.ts';
+import { taskAddress } from './addresses.ts';
+import { CALLS } from './task-route.ts';
+
+/** Cancel, retry, resolve: a page that says what will happen, and its form. */
+export const actionRoutes: readonly PageRoute[] = (['cancel', 'retry', 'resolve'] as const).flatMap(
+  (action): PageRoute[] => [
+    { method: 'GET', path: `/tasks/{id}/${action}`, answer: (request) => asked(request, action) },
+    { method: 'POST', path: `/tasks/{id}/${action}`, answer: (request) => sent(request, action) },
+  ],
+);
+
+async function asked(request: PageRequest, action: TaskAction): Promise<PageAnswer> {
+  // Who may not do it is told so before anything is typed.
+  if (!request.may(CALLS[action]))
+    return {
+      problem: makeProblem(
+        'SCOPE_DENIED',
+        `To ${action} a task needs a key of another kind; this one (${request.who.key.id}) is of kind ${request.who.key.kind}.`,
+      ),
+    };
+  const only = request.query.get('as') ?? '';
+  return shown(request, action, { typed: { ...NOTHING, resolution: only }, problems: {} });
+}
+
+async function sent(request: PageRequest, action: TaskAction): Promise<PageAnswer> {
+  const { form } = request;
+  const id = request.params.id ?? '';
+  const word = (name: string) => form.get(name) ?? '';
+  const typed: Typed = {
+    // A browser sends line breaks as two characters, and counts them as one.
+    reason: word('reason').replaceAll('\r\n', '\n').trim(),
+    attempts: word('attempts').trim(),
+    accept: word('accept'),
+    resolution: word('resolution'),
+    result: word('result').trim(),
+  };
+  const { body, problems } = bodyOf(action, typed);
+  const again = { typed, actionId: word('actionId'), ifSeq: word('ifSeq') };
+  if (Object.keys(problems).length > 0)
+    return shown(request, action, { ...again, problems, status: 400 });
+  const done = await request.call(CALLS[action], {
+    params: { id },
+    body: { ...body, actionId: again.actionId, ifSeq: Number(again.ifSeq) },
+  });
+  if (done.ok) return { seeOther: taskAddress(id), said: doneWords(action, done.value) };
+  const { problem } = done;
+  // It changed meanwhile, or it cannot be: the page of now says so, and what was typed is not lost.
+  if (problem.code === 'CONFLICT' || problem.code === 'TASK_TERMINAL')
+    return shown(request, action, {
+      typed,
+      problems: { form: words(problem) },
+      status: problem.status,
+    });
+  if (problem.code === 'INVALID_REQUEST' || problem.code === 'PAYLOAD_TOO_LARGE')
+    return shown(request, action, {
+      ...again,
+      problems: { form: words(problem) },
+      status: problem.status,
+    });
+  return done;
+}
+
+/** The body of the call, but for what the form holds hidden. */
+function bodyOf(
+  action: TaskAction,
+  typed: Typed,
+): Pick<ActionModel, 'problems'> & { body: object } {
+  const problems: { -readonly [K in keyof ActionModel['problems']]: string } = {};
+  const { reason } = typed;
+  if (reason.length > bounds.reasonChars)
+    problems.reason = `It has ${reason.length} characters; at most ${bounds.reasonChars} are kept.`;
+  if (action === 'cancel') return { body: reason === '' ? {} : { reason }, problems };
+  if (reason === '') problems.reason = 'Say why: whoever reads the journal wants to know.';
+  if (action === 'retry') {
+    const attempts = Number(typed.attempts || '1');
+    if (!/^\d{0,4}$/.test(typed.attempts) || attempts < 1 || attempts > MOST_ATTEMPTS)
+      problems.attempts = `It is a number from 1 to ${MOST_ATTEMPTS}.`;
+    const accept = typed.accept === 'yes' ? { acceptRepeatedEffect: true } : {};
+    return { body: { reason, attempts, ...accept }, problems };
+  }
+  const { resolution } = typed;
+  if (resolution === '') problems.resolution = 'Say what you found.';
+  if (typed.result === '') return { body: { reason, resolution }, problems };
+  if (resolution !== 'succeeded') {
+    problems.result = 'A result goes with an effect that took place. Empty this field otherwise.';
+    return { body: {}, problems };
+  }
+  const parsed = parseJson(typed.result);
+  if (!parsed.ok) {
+    const [issue] = parsed.issues;
+    problems.result = `It is no JSON: ${issue?.path ? `${issue.path} ` : ''}${issue?.message}.`;
+    return { body: {}, problems };
+  }
+  return { body: { reason, resolution, result: parsed.value }, problems };
+}
+
+async function shown(
+  request: PageRequest,
+  action: TaskAction,
+  given: Pick<ActionModel, 'typed' | 'problems'> & {
+    readonly actionId?: string;
+    readonly ifSeq?: string;
+    readonly status?: number;
+  },
+): Promise<PageAnswer> {
+  const id = request.params.id ?? '';
+  const found = await request.call('getTask', { params: { id } });
+  if (!found.ok) return found;
+  const task = found.value;
+  const { journalEntries } = taskPageDefaults;
+  const journal = await request.call('taskEvents', {
+    params: { id },
+    query: { after: Math.max(0, task.seq - journalEntries), limit: journalEntries },
+  });
+  if (!journal.ok) return journal;
+  // What was typed was typed for the task as it was then: its entry goes with it.
+  const seq =
+    given.ifSeq !== undefined && /^\d{1,15}$/.test(given.ifSeq) ? Number(given.ifSeq) : task.seq;
+  const [only, ...others] = resolutionChoices(task);
+  const chosen = given.typed.resolution || (others.length === 0 ? (only?.value ?? '') : '');
+  const model: ActionModel = {
+    action,
+    task: { ...task, seq },
+    timeline: timeline(journal.value.events, request.nowMs, (at) => at),
+    nowMs: request.nowMs,
+    csrf: request.csrf,
+    actionId: given.actionId || request.once(),
+    typed: { ...given.typed, resolution: chosen },
+    problems: given.problems,
+  };
+  return {
+    page: {
+      title: TITLES[action],
+      nav: 'tasks',
+      main: actionHtml(model),
+      ...(given.status !== undefined && { status: given.status }),
+    },
+  };
+}
+
+function words({ title, detail, issues = [] }: Problem): string {
+  const faults = issues.map(({ path, message }) => `${path} ${message}`.trim());
+  return [detail ?? title, ...faults].join(' ');
+}
+
+const NOTHING: Typed = { reason: '', attempts: '', accept: '', resolution: '', result: '' };
+const MOST_ATTEMPTS = 1_000;
