@@ -1,3 +1,4 @@
+import type { TerminalReport } from '../src/contract/index.ts';
 import { openSpool, type Spool } from '../src/spool/index.ts';
 import { InterlockTransport } from '../src/transports/interlock.ts';
 import { type ServedHandler, Worker, type WorkerEnd } from '../src/worker/worker.ts';
@@ -323,25 +324,33 @@ export class WorkerNode {
 
 /** Notes what is durable, at the moment the spool says so. */
 function watched(spool: Spool, told: ProcessLife, history: History, now: () => number): Spool {
+  const durable = ({ taskId, attemptId, op }: TerminalReport) => {
+    history.spooled.push({
+      attemptId,
+      taskId,
+      op,
+      session: told.session,
+      machine: told.machine,
+      at: now(),
+      callsBefore: history.calls.length,
+    });
+    history.tell(now(), `${told.name} spooled ${op}:${attemptId.slice(-6)}`);
+  };
   return new Proxy(spool, {
     get(target, name) {
-      if (name === 'writeReport') {
+      if (name === 'writeReport')
         return async (...given: Parameters<Spool['writeReport']>) => {
           const written = await target.writeReport(...given);
-          const { taskId, attemptId, op } = given[0];
-          history.spooled.push({
-            attemptId,
-            taskId,
-            op,
-            session: told.session,
-            machine: told.machine,
-            at: now(),
-            callsBefore: history.calls.length,
-          });
-          history.tell(now(), `${told.name} spooled ${op}:${attemptId.slice(-6)}`);
+          durable(given[0]);
           return written;
         };
-      }
+      if (name === 'writeReports')
+        return async (reports: Parameters<Spool['writeReports']>[0]) => {
+          const written = await target.writeReports(reports);
+          for (const [i, { report }] of reports.entries())
+            if (!('error' in (written[i] as object))) durable(report);
+          return written;
+        };
       const member = Reflect.get(target, name, target);
       return typeof member === 'function' ? member.bind(target) : member;
     },

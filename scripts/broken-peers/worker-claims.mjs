@@ -85,7 +85,7 @@ export const faults = [
   {
     name: 'a hint cuts the Retry-After of a claim short',
     file: LOOP,
-    find: '    if (workWanted) return soonest;\n',
+    find: '    if (workWanted) return Math.max(soonest, this.#withReport());\n',
     replace: '    if (workWanted) return Number.NEGATIVE_INFINITY;\n',
     cases: ['claims/retry-after'],
   },

@@ -67,8 +67,8 @@ export const faults = [
   {
     name: 'an answered report stays on disk',
     file: 'src/worker/on-disk.ts',
-    find: '() => spool.answered(record));',
-    replace: '() => record);',
+    find: 'held.record) this.#writes.answered(held);',
+    replace: 'held.record) return;',
     cases: ['reports/once'],
   },
   {

@@ -47,9 +47,9 @@ export const faults = [
   {
     name: 'nothing is claimed without hints',
     file: LOOP,
-    find: '    if (workWanted) return soonest;\n',
+    find: '    if (workWanted) return Math.max(soonest, this.#withReport());\n',
     replace:
-      '    if (workWanted) return soonest;\n    if (!hintsWork) return Number.POSITIVE_INFINITY;\n',
+      '    if (workWanted) return Math.max(soonest, this.#withReport());\n    if (!hintsWork) return Number.POSITIVE_INFINITY;\n',
     cases: ['hints/refused', 'hints/silent'],
   },
   {

@@ -9,8 +9,8 @@ export const faults = [
   {
     name: 'reports are not written to the disk',
     file: 'src/worker/on-disk.ts',
-    find: '        held.record = await spool.writeReport(report, this.#meta(held));\n',
-    replace: '        this.#meta(held);\n',
+    find: "'write-report') this.#writes.write(held, effect.report);",
+    replace: "'write-report') this.#attempts.feed(held, { kind: 'report-written' });",
     cases: [
       'spool/report-before-sending',
       'spool/accepted-unheard',

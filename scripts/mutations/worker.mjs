@@ -11,9 +11,9 @@ export const worker = [
   {
     name: 'a report is sent before it is spooled (worker)',
     file: 'src/worker/on-disk.ts',
-    find: '        held.record = await spool.writeReport(report, this.#meta(held));\n',
+    find: "'write-report') this.#writes.write(held, effect.report);",
     replace:
-      "        const writing = spool.writeReport(report, this.#meta(held));\n        this.#attempts.feed(held, { kind: 'report-written' });\n        held.record = await writing;\n",
+      "'write-report') {\n      this.#attempts.feed(held, { kind: 'report-written' });\n      this.#writes.write(held, effect.report);\n    }",
     worlds: ['quiet'],
     tests: ['test/worker/report-order'],
   },
@@ -195,9 +195,9 @@ export const worker = [
   {
     name: 'a record goes before its answer has come',
     file: 'src/worker/on-disk.ts',
-    find: "        this.#attempts.feed(held, { kind: 'report-written' });\n        return;",
+    find: "    this.#attempts.feed(held, { kind: 'report-written' });\n  }",
     replace:
-      "        this.#attempts.feed(held, { kind: 'report-written' });\n        void spool.answered(held.record);\n        return;",
+      "    this.#attempts.feed(held, { kind: 'report-written' });\n    void this.#ctx.ports.spool.answered(record);\n  }",
     worlds: ['restarts'],
     faults: 'killWorker=2,killPlane=2',
     tests: ['test/worker/report-order', 'test/worker/reports'],

@@ -222,6 +222,12 @@ export const workerDefaults = {
   endingMost: 64,
   /** … and while their results have at most so many bytes in all: beyond it they would be the memory's flood. */
   endingBytesMost: 1_048_576,
+  /**
+   * While short work waits here for its slot, its reports gather so long, or until so many are there, and one sync covers them:
+   * half of those that may be on their way to the disk (`endingMost`), so that no slot waits for it.
+   */
+  writesAheadGatherMs: 4,
+  writesAtOnce: 32,
   /** A report waits at most so long for what its handler said before and is still on its way. */
   wordsWaitMs: 2 * SECOND,
   /** After a drain: how long the spool may still be emptied before the exit. */

@@ -55,10 +55,10 @@ export class GroupFolder {
     });
   }
 
-  /** The record in the file is done with. Resolves when that is on the disk, or could not be put there. */
-  async close(file: string, id: string, line: string): Promise<void> {
+  /** These records in the file are done with. Resolves when that is on the disk, or could not be put there. */
+  async close(file: string, ids: readonly string[], line: string): Promise<void> {
     const known = this.#files.get(file);
-    if (!known?.open.delete(id)) return;
+    if (known === undefined || !removeAll(known.open, ids)) return;
     await new Promise<void>((resolve) => {
       known.marks.push({ line, resolve, reject: () => resolve() });
       this.#wake(file);
@@ -128,6 +128,13 @@ export class GroupFolder {
       for (const { reject } of marks) reject(error);
     }
   }
+}
+
+/** @returns whether one of them was there. */
+export function removeAll(open: Set<string>, ids: readonly string[]): boolean {
+  let any = false;
+  for (const id of ids) any = open.delete(id) || any;
+  return any;
 }
 
 interface GroupFile {

@@ -16,7 +16,7 @@ import {
   type ReportRecord,
 } from './records.ts';
 import { headOf } from './report-head.ts';
-import { type Place, SegmentWriter } from './segment-writer.ts';
+import { type Place, SegmentWriter, type Written } from './segment-writer.ts';
 import type { Found } from './settle.ts';
 
 /**
@@ -51,7 +51,7 @@ export class ReportBook {
   readonly #writing = new Map<string, Promise<unknown>>();
   /** Of large lines that were placed a moment ago. */
   readonly #offsets = new Map<string, number>();
-  readonly #closing = new Set<Promise<void>>();
+  readonly #closing = new Set<Promise<unknown>>();
   #owed = 0;
   #owedBytes = 0;
 
@@ -112,7 +112,7 @@ export class ReportBook {
   /**
    * @param then what has to be on disk before this report's file may be removed.
    */
-  async write(record: ReportRecord, then: () => Promise<void>): Promise<SpooledReport> {
+  async write(record: ReportRecord, then: () => Promise<unknown>): Promise<SpooledReport> {
     const { attemptId } = record.body;
     const before = this.#writing.get(attemptId);
     const written = (async () => {
@@ -124,12 +124,61 @@ export class ReportBook {
     this.#writing.set(attemptId, written);
     try {
       const { place, line } = await written;
-      const earlier = this.#close(attemptId);
-      const after = Promise.all([earlier, then()]).then(() => {});
+      const earlier = this.#close([attemptId]);
+      const after = Promise.all([earlier, then()]);
       return this.#add(place, spooledReport(record, line.bytes, line.sum), after);
     } finally {
       if (this.#writing.get(attemptId) === written) this.#writing.delete(attemptId);
     }
+  }
+
+  /**
+   * Many at once, of an attempt each, in one pass: what is durable, or the disk's error, in the same order.
+   * @param then what has to be on disk before the files of these reports may be removed.
+   */
+  async writeEach(
+    records: readonly ReportRecord[],
+    then: (attemptIds: readonly string[]) => Promise<unknown>,
+  ): Promise<(SpooledReport | { readonly error: unknown })[]> {
+    const lines = records.map((record) => encodeLine(record));
+    const together: { id: string; line: Line }[] = [];
+    const alone = new Map<number, Promise<SpooledReport>>();
+    for (const [i, record] of records.entries()) {
+      const { attemptId } = record.body;
+      const line = lines[i] as Line;
+      // Another one of its attempt goes first, or it is large: each by its own way.
+      if (line.bytes > spoolDefaults.segmentRecordBytes || this.#writing.has(attemptId)) {
+        const own = this.write(record, () => then([attemptId]));
+        own.catch(() => {});
+        alone.set(i, own);
+      } else together.push({ id: attemptId, line });
+    }
+    const written = this.#segments.writeEach(together);
+    for (const { id } of together) this.#writing.set(id, written);
+    const places = await written;
+    const durable: string[] = [];
+    const earlier: Promise<unknown>[] = [];
+    for (const [i, { id }] of together.entries()) {
+      if (this.#writing.get(id) === written) this.#writing.delete(id);
+      if (places[i]?.place === undefined) continue;
+      durable.push(id);
+      if (this.#open.has(id)) earlier.push(this.#close([id]));
+    }
+    const ended = then(durable);
+    const after = earlier.length === 0 ? ended : Promise.all([...earlier, ended]);
+    const made: (SpooledReport | { readonly error: unknown })[] = [];
+    let next = 0;
+    for (const [i, record] of records.entries()) {
+      const own = alone.get(i);
+      if (own !== undefined) {
+        made.push(await own.catch((error: unknown) => ({ error })));
+        continue;
+      }
+      const { place, error } = places[next++] as Written;
+      const { bytes, sum } = lines[i] as Line;
+      made.push(place ? this.#add(place, spooledReport(record, bytes, sum), after) : { error });
+    }
+    return made;
   }
 
   async #place(attemptId: string, line: Line): Promise<Place> {
@@ -143,11 +192,13 @@ export class ReportBook {
   }
 
   /** Done with. A record that is not open any more is fine. */
-  done(spooled: SpooledReport): Promise<void> {
-    const { attemptId } = spooled.head;
-    return this.#open.get(attemptId)?.spooled === spooled
-      ? this.#close(attemptId)
-      : Promise.resolve();
+  done(all: readonly SpooledReport[]): Promise<unknown> {
+    const ids: string[] = [];
+    for (const spooled of all) {
+      const { attemptId } = spooled.head;
+      if (this.#open.get(attemptId)?.spooled === spooled) ids.push(attemptId);
+    }
+    return this.#close(ids);
   }
 
   /**
@@ -200,8 +251,8 @@ export class ReportBook {
   }
 
   /** Nothing follows the refused report of this attempt. */
-  letGo(attemptId: string): Promise<void> {
-    return this.#open.get(attemptId)?.heldBack ? this.#close(attemptId) : Promise.resolve();
+  letGo(attemptId: string): Promise<unknown> {
+    return this.#open.get(attemptId)?.heldBack ? this.#close([attemptId]) : Promise.resolve();
   }
 
   async idle(): Promise<void> {
@@ -218,23 +269,41 @@ export class ReportBook {
     return this.#segments.end();
   }
 
-  #add(place: Place, spooled: SpooledReport, after: Promise<void>): SpooledReport {
-    this.#open.set(spooled.head.attemptId, { ...place, spooled, after, heldBack: false });
+  #add(place: Place, spooled: SpooledReport, after: Promise<unknown>): SpooledReport {
+    const { file, offset } = place;
+    this.#open.set(spooled.head.attemptId, { file, offset, spooled, after, heldBack: false });
     this.#count(spooled, 1);
     return spooled;
   }
 
-  #close(attemptId: string): Promise<void> {
-    const open = this.#open.get(attemptId);
-    if (!open) return Promise.resolve();
-    this.#open.delete(attemptId);
-    if (!open.heldBack) this.#count(open.spooled, -1);
-    // The running record goes first: a crash in between must not leave it without its report.
-    const closing = open.after.then(() =>
-      this.#segments.close(open.file, attemptId, this.#answeredMark(attemptId)),
-    );
-    this.#closing.add(closing);
-    return closing.finally(() => this.#closing.delete(closing));
+  #close(attemptIds: readonly string[]): Promise<unknown> {
+    const files = new Map<
+      string,
+      { readonly ids: string[]; readonly after: Set<Promise<unknown>> }
+    >();
+    for (const attemptId of attemptIds) {
+      const open = this.#open.get(attemptId);
+      if (!open) continue;
+      this.#open.delete(attemptId);
+      if (!open.heldBack) this.#count(open.spooled, -1);
+      let closed = files.get(open.file);
+      if (closed === undefined) {
+        closed = { ids: [], after: new Set() };
+        files.set(open.file, closed);
+      }
+      closed.ids.push(attemptId);
+      closed.after.add(open.after);
+    }
+    const all: Promise<unknown>[] = [];
+    for (const [file, { ids, after }] of files) {
+      // The running records go first: a crash in between must not leave one without its report.
+      const closing = Promise.all(after).then(() =>
+        this.#segments.close(file, ids, ids.map((id) => this.#answeredMark(id)).join('')),
+      );
+      this.#closing.add(closing);
+      all.push(closing.finally(() => this.#closing.delete(closing)));
+    }
+    return all.length === 1 ? (all[0] as Promise<unknown>) : Promise.all(all);
   }
 
   #answeredMark(attemptId: string): string {
@@ -251,7 +320,7 @@ export class ReportBook {
 
 interface Open extends Place {
   readonly spooled: SpooledReport;
-  readonly after: Promise<void>;
+  readonly after: Promise<unknown>;
   heldBack: boolean;
 }
 

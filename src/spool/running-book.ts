@@ -102,12 +102,24 @@ export class RunningBook {
         open.writer.mark(file, open.begun).catch(() => {});
   }
 
-  /** Nothing is owed for the attempt any more, or a report says it. Resolves when the disk knows; never rejects. */
-  async end(attemptId: string): Promise<void> {
-    const open = this.#open.get(attemptId);
-    if (!open) return;
-    this.#open.delete(attemptId);
-    await open.writer.close(open.file, attemptId, this.#mark('ended', attemptId));
+  /** Nothing is owed for the attempts any more, or reports say it. Resolves when the disk knows; never rejects. */
+  end(attemptIds: readonly string[]): Promise<unknown> {
+    const files = new Map<string, Ending>();
+    for (const attemptId of attemptIds) {
+      const open = this.#open.get(attemptId);
+      if (!open) continue;
+      this.#open.delete(attemptId);
+      let ending = files.get(open.file);
+      if (ending === undefined) {
+        ending = { writer: open.writer, ids: [], lines: '' };
+        files.set(open.file, ending);
+      }
+      ending.ids.push(attemptId);
+      ending.lines += this.#mark('ended', attemptId);
+    }
+    const gone: Promise<void>[] = [];
+    for (const [file, { writer, ids, lines }] of files) gone.push(writer.close(file, ids, lines));
+    return gone.length === 1 ? (gone[0] as Promise<void>) : Promise.all(gone);
   }
 
   async idle(): Promise<void> {
@@ -130,6 +142,13 @@ export class RunningBook {
     const at = new Date(this.#clock.wall()).toISOString();
     return encodeLine({ kind: 'mark', mark, attemptId, at, ...facts } as MarkRecord).text;
   }
+}
+
+/** Of one file. */
+interface Ending {
+  readonly writer: SegmentWriter;
+  readonly ids: string[];
+  lines: string;
 }
 
 interface Open {

@@ -3,14 +3,19 @@ import { spoolDefaults } from '../core/defaults.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Disk, OpenFile } from '../ports/disk.ts';
 import { causeCode } from './errors.ts';
-import type { GroupFolder, Mark } from './group-folder.ts';
+import { type GroupFolder, type Mark, removeAll } from './group-folder.ts';
 import { groupSize, NO_ROOM } from './group-writer.ts';
+import type { Line } from './records.ts';
 
 /** Where a record begins. */
 export interface Place {
   readonly file: string;
   readonly offset: number;
 }
+
+export type Written =
+  | { readonly place: Place; readonly error?: undefined }
+  | { readonly place?: undefined; readonly error: unknown };
 
 export interface SegmentOptions {
   /** Records are durable before they are told to be written. */
@@ -83,11 +88,36 @@ export class SegmentWriter {
     });
   }
 
-  /** The record in the file is done with. Resolves when that is on the disk, or could not be put there. */
-  close(file: string, id: string, line: string): Promise<void> {
+  /**
+   * Lines of records that do not depend on each other, one promise for all: where each is, or the disk's error. What else
+   * is true of `write` is true of each.
+   */
+  writeEach(records: readonly { readonly id: string; readonly line: Line }[]): Promise<Written[]> {
+    return new Promise((resolve) => {
+      const written: Written[] = [];
+      let left = records.length;
+      const settle = (i: number, how: Written) => {
+        written[i] = how;
+        if (--left === 0) resolve(written);
+      };
+      for (const [i, { id, line }] of records.entries())
+        this.#waiting.push({
+          ids: [id],
+          text: line.text,
+          bytes: line.bytes,
+          resolve: (place) => settle(i, { place }),
+          reject: (error) => settle(i, { error }),
+        });
+      if (left === 0) resolve(written);
+      else this.#wake();
+    });
+  }
+
+  /** These records in the file are done with. Resolves when that is on the disk, or could not be put there. */
+  close(file: string, ids: readonly string[], line: string): Promise<void> {
     const segment = this.#current;
-    if (segment?.name !== file) return this.#ended.close(file, id, line);
-    if (!segment.open.delete(id)) return Promise.resolve();
+    if (segment?.name !== file) return this.#ended.close(file, ids, line);
+    if (!removeAll(segment.open, ids)) return Promise.resolve();
     return new Promise((resolve) => {
       segment.marks.push({ line, resolve, reject: () => resolve() });
       this.#wake();

@@ -142,21 +142,57 @@ export class Spool {
    */
   async writeReport(report: TerminalReport, meta: ReportMeta): Promise<SpooledReport> {
     this.#mustBeOpen();
-    const record: ReportRecord = {
+    const record = this.#record(report, meta, this.#wall());
+    const spooled = await this.#writing.run(`The report of ${report.attemptId}`, () =>
+      this.#reports.write(record, () => this.#running.end([report.attemptId])),
+    );
+    this.#counted();
+    return spooled;
+  }
+
+  /**
+   * `writeReport` of many, of an attempt each, in one pass: the records, or why one could not be written, in the same
+   * order. Rejects where the spool takes nothing any more.
+   */
+  async writeReports(
+    reports: readonly { readonly report: TerminalReport; readonly meta: ReportMeta }[],
+  ): Promise<(SpooledReport | { readonly error: unknown })[]> {
+    this.#mustBeOpen();
+    const at = this.#wall();
+    const records = reports.map(({ report, meta }) => this.#record(report, meta, at));
+    const made = await this.#reports.writeEach(records, (ids) => this.#running.end(ids));
+    if (made.some((one) => !('error' in one))) this.#health.worked();
+    const last: (SpooledReport | { readonly error: unknown })[] = [];
+    for (const [i, one] of made.entries()) {
+      const { attemptId } = (reports[i] as (typeof reports)[number]).report;
+      // What the disk refused is tried once more with the reserve, and told, by the way of a single one.
+      last.push(
+        'error' in one
+          ? await this.#writing
+              .after(one.error, `The report of ${attemptId}`, () =>
+                this.#reports.write(records[i] as ReportRecord, () =>
+                  this.#running.end([attemptId]),
+                ),
+              )
+              .catch((error: unknown) => ({ error }))
+          : one,
+      );
+    }
+    this.#counted();
+    return last;
+  }
+
+  #record(report: TerminalReport, meta: ReportMeta, spooledAt: string): ReportRecord {
+    return {
       kind: 'report',
       ...this.#origin(meta.project),
       type: meta.type,
       schemaVersion: meta.schemaVersion,
       workedAt: meta.workedAt ?? {},
-      spooledAt: this.#wall(),
+      spooledAt,
       followUp: meta.followUp ?? false,
       body: report,
     };
-    const spooled = await this.#writing.run(`The report of ${report.attemptId}`, () =>
-      this.#reports.write(record, () => this.#running.end(report.attemptId)),
-    );
-    this.#counted();
-    return spooled;
   }
 
   /**
@@ -167,8 +203,8 @@ export class Spool {
     return (await this.#reports.read(spooled)).body;
   }
 
-  /** The report was answered: its record goes. Wait for it or not: a crash before merely sends the report again. */
-  async answered(spooled: SpooledReport): Promise<void> {
+  /** The reports were answered: their records go. Wait for it or not: a crash before merely sends them again. */
+  async answered(...spooled: readonly SpooledReport[]): Promise<void> {
     // Its heir does that.
     if (this.#health.lost) return;
     const done = this.#reports.done(spooled);
@@ -198,14 +234,14 @@ export class Spool {
     );
     this.#upkeep.setAside();
     if (kind === 'refused') this.#reports.holdBack(spooled);
-    else await this.#reports.done(spooled);
+    else await this.#reports.done([spooled]);
     this.#counted();
   }
 
   /** Nothing is owed for the attempt, and no report of it is on disk or to come: its running record goes. */
   async forget(attemptId: string): Promise<void> {
     if (this.#health.lost) return;
-    const gone = [this.#running.end(attemptId), this.#reports.letGo(attemptId)];
+    const gone = [this.#running.end([attemptId]), this.#reports.letGo(attemptId)];
     this.#counted();
     await Promise.all(gone);
   }

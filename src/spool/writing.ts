@@ -45,6 +45,16 @@ export class Writing {
     }
   }
 
+  /** `run` of what the disk has refused a moment ago. @param refused its error */
+  async after<T>(refused: unknown, what: string, work: () => Promise<T>): Promise<T> {
+    let first = true;
+    return this.run(what, () => {
+      if (!first) return work();
+      first = false;
+      return Promise.reject(refused);
+    });
+  }
+
   async #withReserve<T>(work: () => Promise<T>): Promise<T> {
     // Also where somebody else gives it up meanwhile.
     const { there } = this.#reserve;

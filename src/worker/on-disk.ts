@@ -2,10 +2,12 @@ import type { TerminalReport } from '../contract/index.ts';
 import type { AttemptEffect } from '../core/attempt.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { decideAnswer } from '../core/report-answer.ts';
+import type { SpooledReport } from '../spool/index.ts';
 import type { Attempts } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
 import { type Held, label, reportOf } from './held.ts';
 import { pauseMs, refusesKey } from './refusals.ts';
+import { ReportWrites } from './report-writes.ts';
 import { sendReports } from './send-reports.ts';
 import { tellAnswer } from './tell-answer.ts';
 
@@ -17,9 +19,34 @@ export class OnDisk {
   readonly #ctx: WorkerContext;
   readonly #attempts: Attempts;
 
+  readonly #writes: ReportWrites;
+
   constructor(ctx: WorkerContext, attempts: Attempts) {
     this.#ctx = ctx;
     this.#attempts = attempts;
+    this.#writes = new ReportWrites(ctx, {
+      metaOf: (held) => this.#meta(held),
+      moreSoon: () => attempts.slots.waiting > 0,
+      wrote: (held, report, how) => {
+        if ('error' in how) void this.#write(held, report, how);
+        else this.#written(held, how);
+      },
+      notRemoved: (held, cause) => this.#tell(held, 'remove the answered report', cause),
+    });
+  }
+
+  /** What is asked for by itself, as it mostly is, goes together with what others ask for. */
+  one(held: Held, effect: AttemptEffect): void {
+    if (this.#ctx.spoolGone) return;
+    if (effect.do === 'write-report') this.#writes.write(held, effect.report);
+    else if (effect.do === 'forget' && held.record) this.#writes.answered(held);
+    else if (effect.do === 'mark-begun') void this.markBegun(held, held.job?.host);
+    else void this.carryOut(held, [effect]);
+  }
+
+  /** The worker ends: nothing gathers any more. */
+  flush(): void {
+    this.#writes.flush();
   }
 
   async carryOut(held: Held, effects: readonly AttemptEffect[]): Promise<void> {
@@ -112,24 +139,38 @@ export class OnDisk {
     try {
       await work();
     } catch (cause) {
-      this.#ctx.spoolFailed(cause);
-      this.#ctx.ports.log.error(
-        'spool.trouble',
-        `Could not ${what} of ${label(held)}: ${causeText(cause)}`,
-        { attemptId: held.attempt.attemptId },
-      );
+      this.#tell(held, what, cause);
     }
   }
 
-  async #write(held: Held, report: TerminalReport): Promise<void> {
+  #tell(held: Held, what: string, cause: unknown): void {
+    this.#ctx.spoolFailed(cause);
+    this.#ctx.ports.log.error(
+      'spool.trouble',
+      `Could not ${what} of ${label(held)}: ${causeText(cause)}`,
+      { attemptId: held.attempt.attemptId },
+    );
+  }
+
+  #written(held: Held, record: SpooledReport): void {
+    held.record = record;
+    // The machine has this one whole, also where the one before was only on disk.
+    held.bodyOnDisk = false;
+    this.#attempts.feed(held, { kind: 'report-written' });
+  }
+
+  /** @param refused it was tried, and this came of it */
+  async #write(
+    held: Held,
+    report: TerminalReport,
+    refused?: { readonly error: unknown },
+  ): Promise<void> {
     const { log, spool } = this.#ctx.ports;
     const direct = new Direct(this.#ctx, this.#attempts, held, report);
     for (let failures = 0; ; failures++) {
       try {
-        held.record = await spool.writeReport(report, this.#meta(held));
-        // The machine has this one whole, also where the one before was only on disk.
-        delete held.bodyOnDisk;
-        this.#attempts.feed(held, { kind: 'report-written' });
+        if (refused && failures === 0) throw refused.error;
+        this.#written(held, await spool.writeReport(report, this.#meta(held)));
         return;
       } catch (cause) {
         this.#ctx.spoolFailed(cause);

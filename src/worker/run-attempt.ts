@@ -36,17 +36,18 @@ export class RunAttempt {
 
   /** For an attempt at `ending`: makes its report durable, as the machine asks elsewhere. */
   writeReport(held: Held): void {
-    void this.#disk.carryOut(held, [{ do: 'write-report', report: reportOf(held) }]);
+    this.#disk.one(held, { do: 'write-report', report: reportOf(held) });
   }
 
   /** The worker has ended: nothing is to be timed or said any more, whatever a handler still does. */
   stop(): void {
+    this.#disk.flush();
     for (const held of this.attempts) void held.words?.end();
     this.#ctx.deadlines.stop();
   }
 
   #carryOut(held: Held, effects: readonly AttemptEffect[]): void {
-    const disk: AttemptEffect[] = [];
+    let disk: AttemptEffect[] | undefined;
     for (const effect of effects) {
       switch (effect.do) {
         case 'ask-gate':
@@ -73,10 +74,14 @@ export class RunAttempt {
         case 'free-slot':
           break; // The machine's `slot` is the truth; Attempts counts it.
         default:
-          disk.push(effect);
+          if (disk === undefined) disk = [effect];
+          else disk.push(effect);
       }
     }
-    if (disk.length > 0) void this.#disk.carryOut(held, disk);
+    const [only] = disk ?? [];
+    if (only === undefined) return;
+    if (disk?.length === 1) this.#disk.one(held, only);
+    else void this.#disk.carryOut(held, disk as AttemptEffect[]);
   }
 
   #startHandler(held: Held): void {

@@ -10,13 +10,13 @@ it('sends a report only after the disk has it', async () => {
     scripts: { 'demo/hello': () => returned('done') },
     handlers: [handler('demo/hello')],
   });
-  const write = spool.writeReport.bind(spool);
+  const write = spool.writeReports.bind(spool);
   const asked = Promise.withResolvers<void>();
   const disk = Promise.withResolvers<void>();
-  vi.spyOn(spool, 'writeReport').mockImplementation(async (...report) => {
+  vi.spyOn(spool, 'writeReports').mockImplementation(async (...reports) => {
     asked.resolve();
     await disk.promise;
-    return write(...report);
+    return write(...reports);
   });
   const task = fcp.offer({ type: 'demo/hello', input: null, effectSafety: 'pure' });
   await worker.start();

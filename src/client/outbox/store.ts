@@ -190,7 +190,7 @@ export class IntentStore {
     this.#room.giveBack(bytes);
     const { id } = record;
     this.#groups.add(file, id);
-    await this.#groups.close(file, id, encodeLine(this.#mark('answered', id)).text);
+    await this.#groups.close(file, [id], encodeLine(this.#mark('answered', id)).text);
   }
 
   /** Durable when it resolves; then its record goes. Rejects with the disk's error: it stays and is refused again. */
