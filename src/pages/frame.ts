@@ -70,8 +70,11 @@ export class Frame {
     if (isNew || due) cookies.unshift(this.sessions.cookie({ ...session, usedAtMs: nowMs }, nowMs));
   }
 
-  csrf(session: Session): Html {
-    return html`<input type="hidden" name="token" value="${this.sessions.token(session)}">`;
+  /** @param project what the form is about: another tab may have switched to another one before it is sent. */
+  csrf(session: Session, project?: string): Html {
+    const about =
+      project !== undefined && html`<input type="hidden" name="${ABOUT}" value="${project}">`;
+    return html`<input type="hidden" name="token" value="${this.sessions.token(session)}">${about}`;
   }
 
   toSignIn(visit: Visit, ended: boolean): Response {
@@ -98,6 +101,9 @@ export class Frame {
     return pageResponse(page.toString(), 200, [AGAIN_COOKIE]);
   }
 }
+
+/** The field of a form that names the project it is about. */
+export const ABOUT = 'about-project';
 
 /** Unlike the session's it is sent with the first request too: it holds nothing but that we have asked. */
 const AGAIN_COOKIE = `${AGAIN}=1; Path=/; Max-Age=10; HttpOnly; SameSite=Lax`;

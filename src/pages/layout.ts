@@ -29,7 +29,7 @@ export function layout(view: View, { who, csrf, here, said }: Around): string {
 <link rel="stylesheet" href="${assetAddresses.style}">
 <script src="${assetAddresses.script}" defer></script>
 </head>
-<body${live && liveFacts(view)}>
+<body${live && liveFacts(view, who.key)}>
 <a class="skip" href="#main">Skip to the content</a>
 <header>
 <div class="bar">
@@ -53,9 +53,12 @@ ${view.main}
 }
 
 /** Pause and places for the script, which reads them from here. */
-function liveFacts({ refreshMs = pageDefaults.refreshMs }: View): Html {
+function liveFacts(
+  { refreshMs = pageDefaults.refreshMs }: View,
+  { id, project }: Who['key'],
+): Html {
   const { pollMs, gatherMs, reconnectMs } = pageDefaults;
-  return html` data-stream="${LIVE_PATH}" data-poll="${pollMs}" data-refresh="${refreshMs}" data-gather="${gatherMs}" data-reconnect="${reconnectMs.min} ${reconnectMs.max}"`;
+  return html` data-who="${id} ${project}" data-stream="${LIVE_PATH}" data-poll="${pollMs}" data-refresh="${refreshMs}" data-gather="${gatherMs}" data-reconnect="${reconnectMs.min} ${reconnectMs.max}"`;
 }
 
 const NAVIGATION: readonly (readonly [NavName, string, string])[] = [

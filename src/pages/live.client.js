@@ -3,7 +3,7 @@
  * Folds that are open, what has the focus, what was typed and where one is stay as they are. Without this the pages work too.
  */
 (() => {
-  const { stream, poll, refresh, gather, reconnect } = document.body.dataset;
+  const { who, stream, poll, refresh, gather, reconnect } = document.body.dataset;
   const state = document.getElementById('live-state');
   if (!stream || !state || !window.fetch || !window.DOMParser) return;
   const [soonest, latest] = (reconnect || '1000 10000').split(' ').map(Number);
@@ -17,25 +17,33 @@
   let nextLook;
   let reopening;
   let failures = 0;
+  let lookedAt = 0;
 
   const WORDS = {
     live: 'Live: changes show by themselves.',
     polling: 'No live connection: looked at again every few seconds.',
     lost: 'The control plane cannot be reached; trying again. What you see is from before.',
     out: 'You are signed out. ',
+    other:
+      'You have signed in, signed out or switched projects in another tab: this page shows what was before. ',
   };
+
+  /** What ends the updates, and the words of the link that goes on. */
+  const NEXT = { out: 'Sign in again', other: 'Load it anew' };
 
   /** Said once for each change; a connection that comes back at once is not worth a word. */
   function say(name) {
     if (state.dataset.state === name || over) return;
     state.dataset.state = name;
     state.textContent = WORDS[name];
-    if (name !== 'out') return;
+    const next = NEXT[name];
+    if (!next) return;
     over = true;
     close();
+    const here = location.pathname + location.search;
     const link = document.createElement('a');
-    link.href = `/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`;
-    link.textContent = 'Sign in again';
+    link.href = name === 'out' ? `/sign-in?to=${encodeURIComponent(here)}` : here;
+    link.textContent = next;
     state.append(link);
   }
 
@@ -54,16 +62,17 @@
       // Something may have happened while nobody listened.
       if (late) look();
     });
-    mine.addEventListener('task', () => {
-      gathering ??= setTimeout(look, Number(gather));
-    });
+    mine.addEventListener('task', soon);
     mine.addEventListener('error', () => {
       if (mine !== source) return;
+      const refused = !open;
       close();
       // By chance, so that not all come back at once.
       const most = Math.min(latest, soonest * 2 ** failures++);
       reopening = setTimeout(connect, soonest / 2 + Math.random() * most);
-      later();
+      // The page says why: nobody is signed in any more, or nothing answers.
+      if (refused && failures === 2) look();
+      else later();
     });
   }
 
@@ -79,6 +88,11 @@
     if (!over && !document.hidden) nextLook = setTimeout(look, Number(open ? refresh : poll));
   }
 
+  /** At once after a quiet time; hints that come together cause one look. */
+  function soon() {
+    gathering ??= setTimeout(look, Date.now() - lookedAt > 1000 ? 20 : Number(gather));
+  }
+
   /** Reads the page again. One at a time; what is asked for meanwhile is one more look. */
   async function look() {
     clearTimeout(gathering);
@@ -89,6 +103,7 @@
       return;
     }
     reading = true;
+    lookedAt = Date.now();
     try {
       const answer = await fetch(location.pathname + location.search, {
         headers: { Accept: 'text/html', 'Interlock-Update': '1' },
@@ -99,7 +114,9 @@
       });
       if (answer.status === 401) say('out');
       else if (answer.ok) {
-        put(new DOMParser().parseFromString(await answer.text(), 'text/html'));
+        const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+        if (fresh.body.dataset.who !== who) return say('other');
+        put(fresh);
         if (!open) say('polling');
       } else say('lost');
     } catch {
@@ -108,7 +125,7 @@
     reading = false;
     if (again) {
       again = false;
-      gathering ??= setTimeout(look, Number(gather));
+      soon();
     }
     later();
   }

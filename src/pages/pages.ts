@@ -4,7 +4,7 @@ import { makeProblem } from '../contract/problems.ts';
 import { called } from './call.ts';
 import { Doors } from './doors.ts';
 import { failuresPage } from './failures.ts';
-import { Frame, type Visit } from './frame.ts';
+import { ABOUT, Frame, type Visit } from './frame.ts';
 import { LIVE_PATH, LiveStreams } from './live.ts';
 import type { PagesOptions } from './options.ts';
 import type { PageAnswer, PageRequest, PageRoute, Who } from './page.ts';
@@ -131,6 +131,11 @@ class Site {
       if (route.path === '/sign-out') return this.#doors.signOut(visit);
       if (known === undefined) return this.#frame.toSignIn(visit, who === 'ended');
       if (route.path === '/project') return this.#doors.switch(visit, known, form);
+      const about = form.get(ABOUT);
+      if (about !== null && about !== known.key.project)
+        return this.#frame.refused(
+          `It is about project ${about}, and you have switched to ${known.key.project} since. Nothing was done. Switch back, load the page anew, and send it again.`,
+        );
       return this.#routed(visit, known, route, params, form);
     }
     if (route.path === '/sign-in') return this.#doors.signInShown(visit, known);
@@ -159,7 +164,7 @@ class Site {
       query: url.searchParams,
       form,
       nowMs,
-      csrf: this.#frame.csrf(session),
+      csrf: this.#frame.csrf(session, who.key.project),
       once: () => `page-${Buffer.from(this.#o.random.bytes(16)).toString('base64url')}`,
       signal: request.signal,
       call: (id, call = {}) =>

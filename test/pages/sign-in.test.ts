@@ -306,6 +306,24 @@ describe('a form', () => {
     expect((await visitor.post('/project', to, foreign)).status).toBe(403);
   });
 
+  it('about one project does nothing once another tab has switched to another', async () => {
+    const world = await start({ pages: { place: HERE } });
+    for (const project of ['default', 'shop']) await world.key('admin', project);
+    const visitor = new Visitor(world);
+    const submit = {
+      type: 'demo/hello',
+      schemaVersion: '1',
+      input: '{}',
+      'about-project': 'default',
+    };
+    await visitor.post('/project', { project: 'shop', to: '/' }, { from: '/tasks' });
+    const answer = await visitor.post('/submit', submit, { from: '/tasks' });
+    expect(answer.status).toBe(403);
+    expect(answer.text).toContain(
+      'It is about project default, and you have switched to shop since.',
+    );
+  });
+
   it('that is too large is refused', async () => {
     const world = await start();
     const visitor = far(world);

@@ -16,8 +16,7 @@ body > header { border-bottom: 1px solid var(--line); background: var(--raised);
 .label { color: var(--faint); }
 main { flex: 1; padding-block: 0.5rem 2rem; }
 footer { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1.5rem; border-top: 1px solid var(--line); font-size: 0.9rem; color: var(--faint); }
-#live-state::before { content: "○ "; }
-#live-state:empty::before { content: ""; }
+#live-state[data-state]::before { content: "○ "; }
 #live-state[data-state="live"]::before { content: "● "; color: var(--good); }
 #live-state[data-state="polling"]::before { content: "◐ "; }
 @media (max-width: 40rem) {
