@@ -18,7 +18,7 @@ export const ROWS = {
       'kill',
     ],
     ...['streams', 'enqueue single', 'enqueue batch', 'drain 1', 'drain 16', 'drain shared 16'],
-    ...['drain sdk 16', 'carrier', 'store', 'spool', 'latency', 'idle'],
+    ...['drain sdk 16', 'carrier', 'store', 'spool', 'latency', 'idle', 'pages'],
   ],
   executable: ['version', 'start first', 'start later', 'idle'],
   compare: ['drain 16', 'drain 1', 'enqueue single', 'enqueue bulk', 'latency', 'start', 'idle'],

@@ -21,6 +21,7 @@ import {
   remarks,
   UsageError,
 } from './options.ts';
+import { pages } from './pages.ts';
 import { Bench } from './processes.ts';
 import { rawFiles, rawGroups, rawHttp, rawIpc } from './raw.ts';
 import { type Measure, print, type Row } from './rows.ts';
@@ -72,6 +73,7 @@ function ofProject(bench: Bench): Runs<typeof ROWS.project> {
     spool: () => spool(times),
     latency: () => latency(bench, quick ? 50 : 500),
     idle: () => idle(bench, quick ? 5 : 30),
+    pages: () => pages(bench, n(50_000), quick ? 5 : 30),
   };
 }
 

@@ -80,7 +80,7 @@ describe.skipIf(chromium === undefined)(
       await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
       expect(await page.evaluate('document.activeElement.id')).toBe('main');
-      await pressOn(page, 'header a[href="/submit"]');
+      await pressOn(page, 'main a[href="/submit"]');
       await page.waitForURL('**/submit');
       await pressOn(page, 'main a[href^="/submit?type=demo"]');
       await page.waitForURL('**/submit?*');

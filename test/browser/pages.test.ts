@@ -11,10 +11,10 @@ it.skipIf(chromium === undefined)(
   { timeout: 60_000 },
   async () => {
     const world = await openWorld();
-    const [browser] = await Promise.all([launch(chromium as string), seed(world.api)]);
+    const [browser, { failed }] = await Promise.all([launch(chromium as string), seed(world.api)]);
     try {
       const window = await Window.open(browser, world.url);
-      for (const path of ['/tasks', '/workers']) {
+      for (const path of ['/tasks', `/tasks/${failed}`]) {
         expect(await window.go(path)).toBe(200);
         expect(await violations(window.page)).toEqual([]);
         for (const width of [1440, 320]) {
