@@ -18,6 +18,8 @@ export const historyDefaults = {
   keptMs: 10 * SECOND,
   /** Histories that are kept; beyond it all are read anew. */
   histories: 200,
+  /** Types with charts in the list; of more only the words are told: a chart is some KB. */
+  charted: 50,
   /** A share of failures is worth a warning from so many ended attempts on … */
   warnFrom: 5,
   /** … and from this share on: below it tasks that are tried again mostly get through. */

@@ -2,6 +2,7 @@ import { careInWords } from '../contract/care.ts';
 import { effectGateRead, effectSafetyRead } from '../contract/effects.ts';
 import type { TypeList, WorkerView } from '../contract/service.ts';
 import { typeKey } from '../contract/type-key.ts';
+import type { QueueGroup } from '../ports/store-rows.ts';
 import { historyDefaults } from './history-defaults.ts';
 import { nearest } from './nearest.ts';
 import { failureShare, type Outcomes } from './type-history.ts';
@@ -19,7 +20,7 @@ export interface Serving {
 }
 
 export interface TypeNote {
-  readonly kind: 'nobody' | 'not-claiming' | 'disagree' | 'failures' | 'all-full';
+  readonly kind: 'nobody' | 'other-pool' | 'not-claiming' | 'disagree' | 'failures' | 'all-full';
   /** A person has to do something, or should look, or may wait. */
   readonly weight: 'act' | 'look' | 'wait';
   readonly says: string;
@@ -43,13 +44,22 @@ export function servingOf(
   });
 }
 
-/** The worst first. @param known types that are told of, for near misses. */
+/** What is known beside the type itself. */
+export interface Around {
+  readonly workers: readonly WorkerView[];
+  /** Types that are told of, for near misses. */
+  readonly known: readonly TypeView[];
+  /** What waits in which pool, of all types. */
+  readonly groups: readonly QueueGroup[];
+  readonly recent: Outcomes | undefined;
+  /** `hour`: how long is looked back. */
+  readonly span: string;
+}
+
+/** The worst first. */
 export function typeNotes(
   view: TypeView,
-  workers: readonly WorkerView[],
-  known: readonly TypeView[],
-  recent: Outcomes | undefined,
-  spanWords: string,
+  { workers, known, groups, recent, span }: Around,
 ): TypeNote[] {
   const serving = servingOf(view, workers);
   const notes: TypeNote[] = [];
@@ -63,6 +73,20 @@ export function typeNotes(
       next: `Start a worker that has a handler for ${name}, or cancel what waits.`,
     });
   }
+  if (serving.length > 0)
+    for (const { pool, queued } of groups.filter(
+      (group) =>
+        group.type === view.type &&
+        group.schemaVersion === view.schemaVersion &&
+        group.queued > 0 &&
+        !serving.some(({ worker }) => worker.pools.includes(group.pool)),
+    ))
+      notes.push({
+        kind: 'other-pool',
+        weight: 'act',
+        says: `${tasks(queued)} in pool ${pool}, for which none of its workers works; they work for ${some([...new Set(serving.flatMap(({ worker }) => worker.pools))].sort())}`,
+        next: `Start a worker of it with --pool ${pool}, or cancel what waits there.`,
+      });
   const able = serving.filter(({ worker }) => cannot(view, worker) === undefined);
   const [first] = serving;
   if (first !== undefined && able.length === 0)
@@ -89,7 +113,7 @@ export function typeNotes(
     notes.push({
       kind: 'failures',
       weight: 'look',
-      says: `${shareWords(share)} of its attempts in the last ${spanWords} failed`,
+      says: `${shareWords(share)} of its attempts in the last ${span} failed`,
       next: 'Look at the tasks that failed: each says why.',
     });
   if (view.queued > 0 && able.length > 0 && able.every(({ worker }) => worker.state === 'full'))

@@ -15,9 +15,10 @@ import { table } from './parts.ts';
 
 /** A history as charts, each with its sentence, and as a table of numbers. */
 
-export function endedPart(history: History, of: TypeHistory | undefined): Html {
+/** @param charted with the chart, not the words alone. */
+export function endedPart(history: History, of: TypeHistory | undefined, charted = true): Html {
   const words = endedWords(history, of);
-  if (of === undefined) return html`<p class="faint">${words}</p>`;
+  if (of === undefined || !charted) return html`<p class="faint">${words}</p>`;
   const bars = of.bars.map(({ succeeded, failed }) => ({ low: succeeded, high: failed }));
   return html`${chart(bars, 'outcomes', `Ended attempts, ${axis(history)}: ${words}.`)}<p>${words}</p>`;
 }
@@ -39,9 +40,10 @@ export function latencyPart(
   history: History,
   of: TypeHistory | undefined,
   which: 'waited' | 'ran',
+  charted = true,
 ): Html {
   const words = latencyWords(of?.[which]);
-  if (of?.[which] === undefined) return html`<p class="faint">${words}</p>`;
+  if (of?.[which] === undefined || !charted) return html`<p class="faint">${words}</p>`;
   const bars = of.bars.map((bar) => {
     const { p50, p95 } = bar[which] ?? { p50: 0, p95: 0 };
     return { low: p50, high: p95 - p50 };
@@ -121,5 +123,5 @@ export function spanChoice(url: URL, chosen: HistorySpan): Html {
     const href = withQuery(url, { span: name === '1h' ? undefined : name });
     return html`<li><a href="${href}"${name === chosen && html` aria-current="true"`}>${words}</a></li>`;
   });
-  return html`<nav class="choice" aria-label="Time looked back on"><ul>${links}</ul></nav>`;
+  return html`<nav class="spans" aria-label="Time looked back on"><ul>${links}</ul></nav>`;
 }

@@ -72,6 +72,14 @@ export function duration(ms: number): Html {
   return html`<time datetime="PT${(Math.max(0, ms) / 1_000).toFixed(3)}S" title="${Math.round(ms)} ms">${durationWords(ms)}</time>`;
 }
 
+/** The beginning of a text that may be long, for a row; its own page has all of it. */
+export function brief(text: string): string {
+  const chars = [...text];
+  return chars.length > BRIEF_CHARS ? `${chars.slice(0, BRIEF_CHARS).join('')}\u2026` : text;
+}
+
+const BRIEF_CHARS = 240;
+
 /** `1 task`, `3 tasks`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;

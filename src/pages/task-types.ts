@@ -14,8 +14,8 @@ export const taskTypesRoutes: readonly PageRoute[] = [
     async answer(request) {
       const seen = await look(request);
       if ('problem' in seen) return seen;
-      const { types, workers, history, span } = seen;
-      const sights = typeSights(types, workers, history, span);
+      const { types, workers, groups, history, span } = seen;
+      const sights = typeSights(types, workers, groups, history, span);
       const main = typesList({ sights, history, span, url: request.url });
       return { page: { title: 'Task types', nav: 'task-types', live: true, main } };
     },
@@ -28,13 +28,15 @@ export const taskTypesRoutes: readonly PageRoute[] = [
       if (asked === undefined) return { problem: NO_TYPE };
       const seen = await look(request);
       if ('problem' in seen) return seen;
-      const { types, workers, history, span } = seen;
+      const { types, workers, groups, history, span } = seen;
       const name = typeKey(asked.type, asked.schemaVersion);
       const named = ({ type, schemaVersion: version }: typeof asked) =>
         typeKey(type, version) === name;
       // An address that was shared stays one, also while nothing is known of the type.
       const all = types.some(named) ? types : [...types, quiet(asked)];
-      const sight = typeSights(all, workers, history, span).find((one) => one.name === name);
+      const sight = typeSights(all, workers, groups, history, span).find(
+        (one) => one.name === name,
+      );
       if (sight === undefined) return { problem: NO_TYPE };
       const maySubmit = request.may('submit');
       const main = typePage({ sight, history, span, url: request.url, maySubmit });
@@ -45,14 +47,15 @@ export const taskTypesRoutes: readonly PageRoute[] = [
 
 async function look(request: PageRequest) {
   const span = spanOf(request.query);
-  const [types, workers, history] = await Promise.all([
+  const [types, workers, groups, history] = await Promise.all([
     request.call('listTypes'),
     request.call('listWorkers'),
+    request.reads.queue(request.project),
     historyOf(request, span),
   ]);
   if (!types.ok) return types;
   if (!workers.ok) return workers;
-  return { types: types.value.types, workers: workers.value.workers, history, span };
+  return { types: types.value.types, workers: workers.value.workers, groups, history, span };
 }
 
 /** `type=demo/hello&schemaVersion=1` of an address; `undefined`: it names no type. */

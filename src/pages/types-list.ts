@@ -11,10 +11,11 @@ import {
   type TypeView,
   typeNotes,
 } from '../core/type-words.ts';
+import type { QueueGroup } from '../ports/store-rows.ts';
 import { address } from './address.ts';
 import { endedPart, historyNote, latencyPart, spanChoice } from './history-parts.ts';
 import { type Html, html, none } from './html.ts';
-import { code, counted, duration, notice, type Row, type Tone, table } from './parts.ts';
+import { brief, code, counted, duration, notice, type Row, type Tone, table } from './parts.ts';
 
 /** A type with all that is known of it now. */
 export interface TypeSight {
@@ -29,6 +30,7 @@ export interface TypeSight {
 export function typeSights(
   types: readonly TypeView[],
   workers: readonly WorkerView[],
+  groups: readonly QueueGroup[],
   history: History,
   span: HistorySpan,
 ): TypeSight[] {
@@ -42,7 +44,13 @@ export function typeSights(
       view,
       name,
       serving: servingOf(view, workers),
-      notes: typeNotes(view, workers, types, past, historyDefaults.spans[span].words),
+      notes: typeNotes(view, {
+        workers,
+        known: types,
+        groups,
+        recent: past,
+        span: historyDefaults.spans[span].words,
+      }),
       past,
     };
   });
@@ -93,12 +101,12 @@ export function typesList({ sights, history, span, url }: TypesModel): Html {
             { head: 'Started to ended' },
             { head: 'Effect safety' },
           ],
-          sights.map((sight) => row(sight, history, span)),
+          sights.map((sight, i) => row(sight, history, span, i < historyDefaults.charted)),
         )}${historyNote(history)}`;
   return html`<h1>Task types</h1>${spanChoice(url, span)}${body}`;
 }
 
-function row(sight: TypeSight, history: History, span: HistorySpan): Row {
+function row(sight: TypeSight, history: History, span: HistorySpan, charted: boolean): Row {
   const { view, name, notes, past, serving } = sight;
   const [worst] = notes;
   return {
@@ -109,9 +117,9 @@ function row(sight: TypeSight, history: History, span: HistorySpan): Row {
       html`${view.queued}${view.oldestQueuedMs !== null && html` <small>oldest ${duration(view.oldestQueuedMs)}</small>`}`,
       view.running,
       slotsWords(sight),
-      endedPart(history, past),
-      latencyPart(history, past, 'waited'),
-      latencyPart(history, past, 'ran'),
+      endedPart(history, past, charted),
+      latencyPart(history, past, 'waited', charted),
+      latencyPart(history, past, 'ran', charted),
       serving.length === 0
         ? 'not known'
         : careGroups(serving).map(({ care }) => html`<p>${care}</p>`),
@@ -126,7 +134,7 @@ export const TONES: Readonly<Record<TypeNote['weight'], Tone>> = {
 };
 
 function noteLine({ says, weight }: TypeNote): Html {
-  return html`<p class="note ${TONES[weight]}"><bdi>${says}</bdi></p>`;
+  return html`<p class="note ${TONES[weight]}"><bdi>${brief(says)}</bdi></p>`;
 }
 
 /** With what to do next. */

@@ -8,7 +8,17 @@ import {
 } from '../core/worker-words.ts';
 import { address } from './address.ts';
 import { type Html, html } from './html.ts';
-import { badge, code, counted, type Row, type Tone, table, userText, when } from './parts.ts';
+import {
+  badge,
+  brief,
+  code,
+  counted,
+  type Row,
+  type Tone,
+  table,
+  userText,
+  when,
+} from './parts.ts';
 import { typeAddress } from './types-list.ts';
 
 /** All workers, what needs somebody first. */
@@ -65,7 +75,7 @@ function row(worker: WorkerView, nowMs: number): Row {
     ...(weight !== 'none' && { tone: weight === 'act' ? 'bad' : 'warn' }),
     cells: [
       html`<a href="${workerAddress(workerId)}"><bdi>${workerId}</bdi></a>`,
-      html`${stateBadge(worker)}${notesOf(worker, nowMs).map((says) => html`<p class="note"><bdi>${says}</bdi></p>`)}`,
+      html`${stateBadge(worker)}${notesOf(worker, nowMs).map((says) => html`<p class="note"><bdi>${brief(says)}</bdi></p>`)}`,
       workingOn(attempts),
       userText(spoolWords(worker)),
       when(lastSeenAt, nowMs),
@@ -101,7 +111,9 @@ function workingOn(attempts: NonNullable<WorkerView['attempts']>): Html {
 }
 
 export function stateBadge(worker: WorkerView): Html {
-  return badge(TONES[worker.state] ?? 'wait', stateAdvice(worker));
+  const { state, notClaiming } = worker;
+  const idle = state === 'ready' && notClaiming !== undefined;
+  return badge(idle ? 'bad' : (TONES[state] ?? 'wait'), stateAdvice(worker));
 }
 
 const TONES: Readonly<Record<string, Tone>> = {

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { WorkerView } from '../../src/contract/index.ts';
-import { nearMiss, shareWords, type TypeView, typeNotes } from '../../src/core/type-words.ts';
+import {
+  type Around,
+  nearMiss,
+  shareWords,
+  type TypeView,
+  typeNotes,
+} from '../../src/core/type-words.ts';
 
 const type = (more: Partial<TypeView> = {}): TypeView => ({
   type: 'demo/hello',
@@ -26,8 +32,9 @@ const worker = (workerId: string, more: Partial<WorkerView> = {}): WorkerView =>
   lastSeenAt: '2026-01-01T00:00:00.000Z',
   ...more,
 });
-const told = (view: TypeView, workers: WorkerView[], known: TypeView[] = []) =>
-  typeNotes(view, workers, known, undefined, 'hour').map(({ kind, weight, says }) => [
+const around = { known: [], groups: [], recent: undefined, span: 'hour' };
+const told = (view: TypeView, workers: WorkerView[], more: Partial<Around> = {}) =>
+  typeNotes(view, { ...around, workers, ...more }).map(({ kind, weight, says }) => [
     kind,
     weight,
     says,
@@ -41,11 +48,25 @@ describe('what is said of a type', () => {
 
   it('is that nobody serves what waits, with what comes near', () => {
     const other = type({ type: 'demo/Hello', workers: ['a'] });
-    expect(told(type({ queued: 2 }), [worker('a', { state: 'offline' })], [other])).toEqual([
+    expect(
+      told(type({ queued: 2 }), [worker('a', { state: 'offline' })], { known: [other] }),
+    ).toEqual([
       [
         'nobody',
         'act',
         '2 tasks wait and no worker that is online serves demo/hello@1; served in another case: demo/Hello@1',
+      ],
+    ]);
+  });
+
+  it('is that what waits lies in a pool for which none of its workers works', () => {
+    const group = { pool: 'gpu', type: 'demo/hello', schemaVersion: 1, queued: 2, running: 0 };
+    const groups = [group, { ...group, pool: 'default' }, { ...group, type: 'demo/other' }];
+    expect(told(type({ queued: 4 }), [worker('a')], { groups })).toEqual([
+      [
+        'other-pool',
+        'act',
+        '2 tasks wait in pool gpu, for which none of its workers works; they work for default',
       ],
     ]);
   });
@@ -99,8 +120,8 @@ describe('what is said of a type', () => {
   it('is a share of failures from some ended attempts on, and that all are full', () => {
     const past = { other: 0, waited: undefined, ran: undefined };
     const notes = (succeeded: number, failed: number) =>
-      typeNotes(type(), [worker('a')], [], { ...past, succeeded, failed }, 'hour').map(
-        ({ says }) => says,
+      told(type(), [worker('a')], { recent: { ...past, succeeded, failed } }).map(
+        ([, , says]) => says,
       );
     expect(notes(3, 2)).toEqual(['40 % of its attempts in the last hour failed']);
     expect(notes(2, 2)).toEqual([]);

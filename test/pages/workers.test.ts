@@ -40,6 +40,15 @@ describe('workers', () => {
     expect(text).toContain('<tr id="worker-den" class="row-warn">');
   });
 
+  it('have their whole reasons on their own page, the beginning in the list', async () => {
+    const why = `first${' and again'.repeat(100)} last`;
+    await garage.present('attic', { notClaiming: why });
+    const list = (await page('/workers')).words;
+    expect(list).toContain('claims nothing: first and again');
+    expect(list).not.toContain(' last');
+    expect((await page('/workers/attic')).words).toContain(`Claims nothing: ${why}.`);
+  });
+
   it('have a page each: what they work on, what they ended, what they serve', async () => {
     await garage.present('attic');
     const ended = await garage.run('attic', { waitMs: 1_000, runMs: 5_000 });

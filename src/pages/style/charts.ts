@@ -6,12 +6,14 @@ export const CHARTS = `.chart { display: block; width: 100%; min-width: 6rem; ma
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(16rem, 100%), 1fr)); gap: 0.5rem 2rem; }
 .charts > section { min-width: 0; }
 .charts .chart { height: 4rem; }
+@media (min-width: 48.0625rem) { .cards td:not(.figures) { min-width: 5.5rem; } }
+.facts dd p { margin: 0; }
 td p, th p { margin: 0.15rem 0; }
 td .chart + p { font-size: 0.85rem; color: var(--faint); }
 .note { font-size: 0.9rem; color: var(--tone, var(--faint)); }
-.choice ul { display: flex; flex-wrap: wrap; gap: 0 1rem; list-style: none; margin: 0; padding: 0; }
-.choice a { display: block; padding: 0.5rem 0; }
-.choice a[aria-current] { font-weight: 700; color: inherit; text-decoration: none; }
+.spans ul { display: flex; flex-wrap: wrap; gap: 0 1rem; list-style: none; margin: 0; padding: 0; }
+.spans a { display: block; padding: 0.5rem 0; }
+.spans a[aria-current] { font-weight: 700; color: inherit; text-decoration: none; }
 .types { padding: 0; list-style: none; } .types a { display: inline-block; padding: 0.4rem 0.5rem 0.4rem 0; }
 .submit { max-width: 46rem; }
 .submit fieldset { border: 1px solid var(--line); border-radius: var(--radius); padding: 0.25rem 1rem 0.75rem; min-width: 0; }
