@@ -36,7 +36,9 @@ export async function submit(
   const prepared = prepare(services, key, raw, inputBytes);
   if (isRefusal(prepared)) return prepared;
   const kept = await services.store.write((tx) => keep(tx, services, key, prepared));
-  return isRefusal(kept) ? kept : told(services, kept, await services.facts.of(key.project));
+  if (isRefusal(kept)) return kept;
+  const facts = services.facts.known(key.project) ?? (await services.facts.of(key.project));
+  return told(services, kept, facts);
 }
 
 /** Everything that needs no look into the store. */
@@ -103,12 +105,20 @@ export async function keep(
 }
 
 /** The answer. A new task is shown as of its own commit; one that was there before may have come far since. */
-export async function told(
+export function told(
+  services: Services,
+  kept: Kept,
+  facts: readonly WorkerFacts[],
+): Answer | Promise<Answer> {
+  if (kept.replayed) return toldAgain(services, kept, facts);
+  return answerText(plainViewText(kept.nowMs, kept.row.task, undefined, facts), 201);
+}
+
+async function toldAgain(
   { store }: Services,
-  { row, replayed, nowMs }: Kept,
+  { row, nowMs }: Kept,
   facts: readonly WorkerFacts[],
 ): Promise<Answer> {
-  if (!replayed) return answerText(plainViewText(nowMs, row.task, undefined, facts), 201);
   const text = await viewText(store, row, { result: true }, nowMs, facts);
   return answerText(text, 200, { 'Idempotency-Replayed': 'true' });
 }

@@ -78,10 +78,16 @@ export class WorkerFactsCache {
     }
   }
 
-  async of(project: string): Promise<readonly WorkerFacts[]> {
+  /** What is known and not too old. */
+  known(project: string): readonly WorkerFacts[] | undefined {
     const kept = this.#projects.get(project);
+    return kept && this.#clock.now() - kept.atMs < this.#keptMs ? kept.facts : undefined;
+  }
+
+  async of(project: string): Promise<readonly WorkerFacts[]> {
+    const known = this.known(project);
+    if (known !== undefined) return known;
     const now = this.#clock.now();
-    if (kept && now - kept.atMs < this.#keptMs) return kept.facts;
     const [nowMs, workers] = [await this.#store.nowMs(), await this.#store.workers(project)];
     const keys = await endedKeys(
       this.#store,

@@ -166,6 +166,8 @@ describe('the socket', () => {
       clock: systemClock(),
       log,
     });
+    let byNode = 0;
+    server.on('request', () => byNode++);
     await listen(server, { host: '127.0.0.1', port: 0 });
     const { port } = server.address() as AddressInfo;
     const head = { port, method: 'POST', path: `${BASE_PATH}/tasks` };
@@ -175,6 +177,8 @@ describe('the socket', () => {
     const whole2 = done(whole);
     whole.end('{}');
     await whole2;
+    // Nor one of Node's.
+    expect(byNode).toBe(0);
     const later = send({ ...head, headers: { 'content-length': 4, expect: '100-continue' } });
     const later2 = done(later);
     // The head has gone ahead when the server asks for the rest.
@@ -182,6 +186,7 @@ describe('the socket', () => {
     later.flushHeaders();
     await later2;
     expect(ways).toEqual(['short submit {}', 'long {  }']);
+    expect(byNode).toBe(1);
     server.closeAllConnections();
     server.close();
   });

@@ -51,7 +51,10 @@ export const producerRoutes = {
     const kept = await carryOut(call, prepared, (tx, one) => keep(tx, services, key, one));
     const facts = await services.facts.of(key.project);
     const answers: (Answer | Refusal)[] = [];
-    for (const one of kept) answers.push(isRefusal(one) ? one : await told(services, one, facts));
+    for (const one of kept) {
+      const answered = isRefusal(one) ? one : told(services, one, facts);
+      answers.push(answered instanceof Promise ? await answered : answered);
+    }
     return answerText(itemsText(answers, call.requestId));
   },
 
