@@ -52,10 +52,10 @@ export function latencyPart(
   return html`${chart(bars, 'latency', `${what}, ${axis(history)}: ${words}.`)}<p>${words}</p>`;
 }
 
-/** `half within 20 ms, 95 % within 4.2 s`. */
+/** `half within 20 ms, 95 % within 4.2 s`; a number stays with its sign. */
 export function latencyWords(latency: Latency | undefined): string {
   if (latency === undefined) return 'none measured';
-  return `half within ${durationWords(latency.p50)}, 95 % within ${durationWords(latency.p95)}`;
+  return `half within ${durationWords(latency.p50)}, 95\u00a0% within ${durationWords(latency.p95)}`;
 }
 
 /** For those who cannot see the charts, and those who want to know exactly. */

@@ -21,7 +21,8 @@ footer { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 
 #live-state[data-state="polling"]::before { content: "◐ "; }
 @media (max-width: 40rem) {
   .bar nav { order: 3; width: 100%; }
-  .bar nav a { padding-inline: 0.5rem; }
+  .bar nav ul { gap: 0; justify-content: space-between; }
+  .bar nav a { padding-inline: 0.25rem; font-size: 0.95rem; }
   .account { margin-left: 0; }
 }
 `;

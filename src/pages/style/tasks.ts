@@ -13,6 +13,12 @@ progress { width: 8rem; max-width: 100%; height: 0.8rem; vertical-align: middle;
 .tasks-filter .error { margin: 0.2rem 0; max-width: 20rem; }
 #attention caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 td .button { white-space: normal; }
+@media (min-width: 48.01rem) {
+  #attention table { table-layout: fixed; }
+  #attention thead th:nth-child(1) { width: 28%; }
+  #attention thead th:nth-child(3) { width: 9rem; }
+  #attention thead th:nth-child(4) { width: 17rem; }
+}
 .timeline { list-style: none; padding: 0; border-inline-start: 2px solid var(--line); margin-inline-start: 0.5rem; }
 .timeline > li { position: relative; padding: 0.1rem 0 0.6rem 1rem; }
 .timeline > li::before { content: ""; position: absolute; inset-inline-start: -0.45rem; top: 0.55rem; width: 0.75rem; height: 0.75rem; border-radius: 50%; background: var(--tone, var(--edge)); border: 2px solid var(--ground); }
