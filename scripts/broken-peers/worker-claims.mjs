@@ -99,8 +99,8 @@ export const faults = [
   {
     name: 'a cancel in an answer is overlooked',
     file: 'src/worker/attempts.ts',
-    find: 'if (cancelRequested && !held.state.cancelRequested && canStop(held))',
-    replace: 'if (cancelRequested && held.state.cancelRequested && canStop(held))',
+    find: 'if (cancelRequested && !held.state.cancelRequested && held.canStop)',
+    replace: 'if (cancelRequested && held.state.cancelRequested && held.canStop)',
     cases: ['stops/cancel', 'stops/kill'],
   },
   {

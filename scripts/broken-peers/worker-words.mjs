@@ -69,8 +69,8 @@ export const faults = [
   {
     name: 'a presence is never full',
     file: 'src/worker/attempts.ts',
-    find: 'return this.slots.held >= this.#ctx.settings.maxConcurrent;',
-    replace: 'return this.slots.held > this.#ctx.settings.maxConcurrent;',
+    find: 'return this.#book.held >= this.#ctx.settings.maxConcurrent;',
+    replace: 'return this.#book.held > this.#ctx.settings.maxConcurrent;',
     cases: ['presence/full'],
   },
   {

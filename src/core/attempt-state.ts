@@ -30,14 +30,14 @@ export interface AttemptState {
   readonly slot: boolean;
   /** The handler got its input. */
   readonly begun: boolean;
-  readonly stop?: StopReason;
+  readonly stop?: StopReason | undefined;
   readonly cancelRequested: boolean;
   readonly draining: boolean;
   /** The handler was killed but does not go: it keeps its slot, nothing is said or renewed for it. */
   readonly stuck: boolean;
   /** `STALE_ATTEMPT` came while the report was being written: it is set aside unsent. */
   readonly staleSeen: boolean;
-  readonly report?: TerminalReport;
+  readonly report?: TerminalReport | undefined;
   readonly followUp: boolean;
 }
 
@@ -120,6 +120,9 @@ export function claimedAttempt(
     askedAgain: false,
     slot: false,
     begun: false,
+    // Members that are there from the beginning keep one shape for all that follow.
+    stop: undefined,
+    report: undefined,
     cancelRequested: attempt.cancelRequested,
     draining: false,
     stuck: false,

@@ -27,12 +27,13 @@ export function slotUse(attempt: AttemptState): SlotUse | undefined {
   return attempt.phase === 'claimed' ? 'waiting' : undefined;
 }
 
-export function slotCount(max: number, { waiting, working, ending }: SlotTally): SlotCount {
-  return {
-    held: working + ending,
-    waiting,
-    claimable: Math.max(0, max - working - waiting),
-  };
+export function slotCount(max: number, tally: SlotTally): SlotCount {
+  const { waiting, working, ending } = tally;
+  return { held: working + ending, waiting, claimable: claimable(max, tally) };
+}
+
+export function claimable(max: number, { waiting, working }: SlotTally): number {
+  return Math.max(0, max - working - waiting);
 }
 
 /**

@@ -28,7 +28,7 @@ import type { Here } from '../core/type-pauses.ts';
 import type { Answer } from '../ports/transport.ts';
 import type { RecoveredRunning, SpooledReport } from '../spool/index.ts';
 import type { ServedHandler, WorkerContext } from './context.ts';
-import { type Held, label, type Named, overInWords, stuckHandler } from './held.ts';
+import { Held, type LeaseTimes, label, type Named, overInWords, stuckHandler } from './held.ts';
 import { Seen } from './seen.ts';
 import { SlotBook } from './slot-book.ts';
 
@@ -67,14 +67,10 @@ export class Attempts {
 
   /** From a claim. @param sentAt when the claim was sent: the lease counts from there. */
   add(attempt: Attempt, handler: ServedHandler, sentAt: number): Held {
-    return this.#add({
-      attempt,
-      work: { attempt, handler },
-      state: claimedAttempt(attempt),
-      claimedAt: sentAt,
-      recorded: false,
-      ...this.#lease(attempt.leaseMs, sentAt),
-    });
+    const lease = this.#lease(attempt.leaseMs, sentAt);
+    const held = new Held(attempt, claimedAttempt(attempt), sentAt, false, lease);
+    held.work = { attempt, handler };
+    return this.#add(held);
   }
 
   /**
@@ -88,16 +84,19 @@ export class Attempts {
     lease?: { readonly leaseMs: number; readonly sentAt: number },
   ): Held {
     const now = this.#ctx.ports.clock.now();
-    return this.#add({
+    const { leaseMs, sentAt } = lease ?? { leaseMs: workerDefaults.unknownLeaseMs, sentAt: now };
+    const state = { ...reportedAttempt(attempt, report), followUp: record?.followUp ?? false };
+    const held = new Held(
       attempt,
-      state: { ...reportedAttempt(attempt, report), followUp: record?.followUp ?? false },
-      claimedAt: lease?.sentAt ?? now,
-      recorded: record !== undefined,
-      ...(lease
-        ? this.#lease(lease.leaseMs, lease.sentAt)
-        : { ...this.#lease(workerDefaults.unknownLeaseMs, now), renewAt: now, leaseToldOut: true }),
-      ...(record === undefined ? {} : { record }),
-    });
+      state,
+      sentAt,
+      record !== undefined,
+      this.#lease(leaseMs, sentAt),
+    );
+    if (lease === undefined) held.renewAt = now;
+    held.leaseToldOut = lease === undefined;
+    held.record = record;
+    return this.#add(held);
   }
 
   /** One that could not be recorded, and so has no slot and has not begun. `false`: it is on its way out already. */
@@ -119,16 +118,14 @@ export class Attempts {
   /** Of an earlier session, with processes that were killed and do not go. Nothing is renewed for it. */
   addStuck(record: RecoveredRunning, pids: readonly number[]): Held {
     const now = this.#ctx.ports.clock.now();
-    return this.#add({
-      attempt: { ...four(record), type: record.type, schemaVersion: record.schemaVersion },
-      state: stuckAttempt(record),
-      claimedAt: now,
-      recorded: true,
-      ...this.#lease(workerDefaults.unknownLeaseMs, now),
-      renewAt: Number.POSITIVE_INFINITY,
-      leaseToldOut: true,
-      leftPids: pids,
-    });
+    const { type, schemaVersion } = record;
+    const lease = this.#lease(workerDefaults.unknownLeaseMs, now);
+    const named = { ...four(record), type, schemaVersion };
+    const held = new Held(named, stuckAttempt(record), now, true, lease);
+    held.renewAt = Number.POSITIVE_INFINITY;
+    held.leaseToldOut = true;
+    held.leftPids = pids;
+    return this.#add(held);
   }
 
   /** It has gone: the machine is at `ending`. */
@@ -140,15 +137,11 @@ export class Attempts {
     this.#ctx.wake.presence.wake();
   }
 
-  #lease(leaseMs: number, sentAt: number) {
+  #lease(leaseMs: number, sentAt: number): LeaseTimes {
     return {
       leaseMs,
       leaseUntil: sentAt + leaseMs,
       renewAt: this.nextRenewal(leaseMs, sentAt),
-      renewSentAt: Number.NEGATIVE_INFINITY,
-      renewFailures: 0,
-      renewEarlyAt: Number.POSITIVE_INFINITY,
-      leaseToldOut: false,
     };
   }
 
@@ -199,7 +192,16 @@ export class Attempts {
 
   /** Whether all slots are held, also those whose reports are being written. */
   get full(): boolean {
-    return this.slots.held >= this.#ctx.settings.maxConcurrent;
+    return this.#book.held >= this.#ctx.settings.maxConcurrent;
+  }
+
+  get #claimable(): number {
+    return this.#book.claimable(this.#ctx.settings.maxConcurrent);
+  }
+
+  /** Whether something waits for a slot. */
+  get someWait(): boolean {
+    return this.#book.waits > 0;
   }
 
   /** Those that hold a slot or wait for one, oldest first. */
@@ -237,11 +239,11 @@ export class Attempts {
     const taken = this.#step(held, event);
     if (taken === undefined) return;
     const [state, effects] = taken;
-    const { claimable } = this.slots;
+    const claimable = this.#claimable;
     held.state = state;
     this.#book.note(held);
     // The handler has gone: the next work may be fetched while the report is being written.
-    if (this.slots.claimable > claimable) this.#ctx.slotFreed();
+    if (this.#claimable > claimable) this.#ctx.slotFreed();
     if (isOver(state)) this.#over(held);
     this.#tellOutcome(held, before, state);
     this.#carryOut(held, effects);
@@ -282,7 +284,7 @@ export class Attempts {
 
   /** After this step, so that the machine of one attempt never runs inside that of another. Once for all of a moment. */
   #grantSoon(): void {
-    if (this.#granting || this.slots.waiting === 0 || this.#startable() <= 0) return;
+    if (this.#granting || !this.someWait || this.#startable() <= 0) return;
     this.#granting = true;
     queueMicrotask(() => {
       this.#granting = false;
@@ -301,7 +303,7 @@ export class Attempts {
       held.leaseUntil = Math.max(held.leaseUntil, answer.sentAt + leaseMs);
       if (held.leaseUntil > this.#ctx.ports.clock.now()) held.leaseToldOut = false;
     }
-    if (cancelRequested && !held.state.cancelRequested && canStop(held))
+    if (cancelRequested && !held.state.cancelRequested && held.canStop)
       this.feed(held, { kind: 'cancel-requested' });
   }
 
@@ -336,11 +338,6 @@ export class Attempts {
       phase: held.state.phase,
     });
   }
-}
-
-/** Whether a cancel still reaches something: nothing is stopped once the report is made. */
-function canStop(held: Held): boolean {
-  return held.state.phase === 'claimed' || held.state.phase === 'running';
 }
 
 const REMEMBERED = 50_000;

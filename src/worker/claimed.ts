@@ -1,6 +1,7 @@
 import { careInWords as inWords, lessCareful } from '../contract/care.ts';
 import { type Attempt, attemptIdentity, attempt as attemptSchema } from '../contract/index.ts';
 import { typeKey } from '../contract/names.ts';
+import { plainAttempt } from '../contract/plain-answers.ts';
 import { isOver } from '../core/attempt.ts';
 import { four } from '../core/attempt-report.ts';
 import { backoffMs } from '../core/backoff.ts';
@@ -100,16 +101,19 @@ export class Claimed {
   }
 
   #read(item: unknown, sentAt: number): { attempt: Attempt; handler: ServedHandler } | undefined {
-    const parsed = attemptSchema.safeParse(item);
-    if (!parsed.success) {
-      const why = parsed.error.issues
-        .slice(0, 5)
-        .map((issue) => `${issue.path.join('.')} ${issue.message}`)
-        .join('; ');
-      this.#unreadable(item, why, sentAt);
-      return undefined;
+    let attempt = plainAttempt(item);
+    if (attempt === undefined) {
+      const parsed = attemptSchema.safeParse(item);
+      if (!parsed.success) {
+        const why = parsed.error.issues
+          .slice(0, 5)
+          .map((issue) => `${issue.path.join('.')} ${issue.message}`)
+          .join('; ');
+        this.#unreadable(item, why, sentAt);
+        return undefined;
+      }
+      attempt = parsed.data;
     }
-    const attempt = parsed.data;
     // An attempt is begun once, whatever an answer says: a repeated claim brings back what we already have.
     if (this.#attempts.had(attempt.attemptId)) {
       if (this.#attempts.get(attempt.attemptId) === undefined)

@@ -17,52 +17,84 @@ import type { JobWords } from './job-words.ts';
 /** What is known of every attempt, also of one that only a record on disk tells of. */
 export type Named = AttemptIdentity & Pick<Attempt, 'type' | 'schemaVersion'>;
 
-/** An attempt that this worker has, with what the outside of its machine needs. */
-export interface Held {
+/** When a lease ends and is renewed, by the clock. */
+export interface LeaseTimes {
+  /** Counted from the send of the request whose answer told it. */
+  leaseUntil: number;
+  leaseMs: number;
+  renewAt: number;
+}
+
+/**
+ * An attempt that this worker has, with what the outside of its machine needs. All its members are there from the beginning:
+ * thousands come and go a second, and an object whose members come and go is a slow one.
+ */
+export class Held implements LeaseTimes {
   readonly attempt: Named;
-  /** What is needed to run it; absent where there is only a report left to be answered that is not in memory. */
-  work?: { readonly attempt: Attempt; readonly handler: ServedHandler };
   state: AttemptState;
   /** When its claim was sent, by the clock. */
   readonly claimedAt: number;
   /** Its running record is written: it may be begun. */
   recorded: boolean;
-  /** The record says that it begins, on this host. */
-  begunOn?: { readonly host: string | undefined };
-  /** By the clock: counted from the send of the request whose answer told it. */
   leaseUntil: number;
   leaseMs: number;
   renewAt: number;
   /** When a renewal was last sent, and how many in a row got no answer. */
-  renewSentAt: number;
-  renewFailures: number;
+  renewSentAt = Number.NEGATIVE_INFINITY;
+  renewFailures = 0;
   /** When the last one is sent again should no answer come. */
-  renewEarlyAt: number;
+  renewEarlyAt = Number.POSITIVE_INFINITY;
   /** The lease has run out, and the machine was told so (or never knew it); reset by a renewal. */
-  leaseToldOut: boolean;
+  leaseToldOut = false;
+  /** What is needed to run it; absent where there is only a report left to be answered that is not in memory. */
+  work: { readonly attempt: Attempt; readonly handler: ServedHandler } | undefined = undefined;
+  /** The record says that it begins, on this host. */
+  begunOn: { readonly host: string | undefined } | undefined = undefined;
   /** When it got its slot, by the clock. */
-  slotAt?: number;
+  slotAt: number | undefined = undefined;
   /** It was claimed beyond the free slots: when it came, by the clock. */
-  aheadSince?: number;
+  aheadSince: number | undefined = undefined;
   /** Of what its handler returned, as JSON. */
-  resultBytes?: number;
+  resultBytes: number | undefined = undefined;
   /** When its handler got its input, by the clock. */
-  begunAt?: number;
-  job?: RunningJob;
+  begunAt: number | undefined = undefined;
+  job: RunningJob | undefined = undefined;
   /** Its time limits and the end of its grace. */
-  timers?: Timer[];
+  timers: Timer[] | undefined = undefined;
   /** Its handler was started by an earlier session and does not go: the processes of it. */
-  leftPids?: readonly number[];
-  words?: JobWords;
-  record?: SpooledReport;
+  leftPids: readonly number[] | undefined = undefined;
+  words: JobWords | undefined = undefined;
+  record: SpooledReport | undefined = undefined;
   /** The machine's report is only the head of it: what is to be sent is read from the record. */
-  bodyOnDisk?: boolean;
+  bodyOnDisk = false;
   /** A report that was answered without ever being on disk: where it must be set aside, it is written for that. */
-  unwritten?: { readonly report: TerminalReport; readonly followUp: boolean };
+  unwritten: { readonly report: TerminalReport; readonly followUp: boolean } | undefined =
+    undefined;
   /** By the wall clock (RFC 3339), for people: told in the record of its report. */
-  workedAt?: WorkedAt;
+  workedAt: WorkedAt | undefined = undefined;
   /** The answer that sets the record aside, kept beside it. */
-  refusal?: { readonly status: number; readonly problem: Problem };
+  refusal: { readonly status: number; readonly problem: Problem } | undefined = undefined;
+
+  constructor(
+    attempt: Named,
+    state: AttemptState,
+    claimedAt: number,
+    recorded: boolean,
+    lease: LeaseTimes,
+  ) {
+    this.attempt = attempt;
+    this.state = state;
+    this.claimedAt = claimedAt;
+    this.recorded = recorded;
+    this.leaseUntil = lease.leaseUntil;
+    this.leaseMs = lease.leaseMs;
+    this.renewAt = lease.renewAt;
+  }
+
+  /** Whether a cancel still reaches something: nothing is stopped once the report is made. */
+  get canStop(): boolean {
+    return this.state.phase === 'claimed' || this.state.phase === 'running';
+  }
 }
 
 /** `demo/hello@1 (task tsk_…)`: how a log names an attempt. */

@@ -26,7 +26,7 @@ export class OnDisk {
     this.#attempts = attempts;
     this.#writes = new ReportWrites(ctx, {
       metaOf: (held) => this.#meta(held),
-      moreSoon: () => attempts.slots.waiting > 0,
+      moreSoon: () => attempts.someWait,
       wrote: (held, report, how) => {
         if ('error' in how) void this.#write(held, report, how);
         else this.#written(held, how);
@@ -102,11 +102,11 @@ export class OnDisk {
       report: reportOf(held),
       followUp: held.state.followUp,
     };
-    delete held.unwritten;
+    held.unwritten = undefined;
     // A release that came too late tells nothing.
     if (as === 'stale' && report.op === 'release') return;
     let { record } = held;
-    delete held.record;
+    held.record = undefined;
     const answer = held.refusal ?? { note: 'another report of the attempt was told STALE_ATTEMPT' };
     for (let failures = 0; !this.#ctx.stopped; failures++) {
       try {

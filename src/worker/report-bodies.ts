@@ -30,8 +30,8 @@ export class ReportBodies {
     held.state = { ...held.state, report: record.head };
     held.bodyOnDisk = true;
     // They hold its result and its input.
-    delete held.job;
-    delete held.work;
+    held.job = undefined;
+    held.work = undefined;
   }
 
   /** It waits no more. */

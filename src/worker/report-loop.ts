@@ -101,7 +101,7 @@ export class ReportLoop {
       waiting: this.#pending.size - this.#inFlight,
       calls: this.#calls,
       lastCallAt: this.#lastCallAt,
-      moreSoon: this.#attempts.slots.waiting > 0,
+      moreSoon: this.#attempts.someWait,
     };
   }
 

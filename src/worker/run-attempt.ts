@@ -141,7 +141,7 @@ export class RunAttempt {
     void job.ended.then((ended) => {
       const end = withinBound(held, ended);
       for (const timer of held.timers ?? []) timer.cancel();
-      delete held.timers;
+      held.timers = undefined;
       void words.end();
       this.#note(held, 'endedAt');
       this.#took(held);

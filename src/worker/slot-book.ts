@@ -1,4 +1,11 @@
-import { type SlotCount, type SlotUse, slotCount, slotUse, startable } from '../core/slots.ts';
+import {
+  claimable,
+  type SlotCount,
+  type SlotUse,
+  slotCount,
+  slotUse,
+  startable,
+} from '../core/slots.ts';
 import type { Held } from './held.ts';
 
 /** Who holds a slot or waits for one, counted as it changes: thousands of slots are not walked for each event. */
@@ -22,6 +29,20 @@ export class SlotBook {
     else if (before === 'waiting') this.#waiting.delete(held);
     if (use === 'ending') this.#endingBytes += held.resultBytes ?? 0;
     else if (before === 'ending') this.#endingBytes -= held.resultBytes ?? 0;
+  }
+
+  /** How many attempts hold a slot. */
+  get held(): number {
+    return this.#tally.working + this.#tally.ending;
+  }
+
+  /** How many wait for one. */
+  get waits(): number {
+    return this.#tally.waiting;
+  }
+
+  claimable(max: number): number {
+    return claimable(max, this.#tally);
   }
 
   count(max: number): SlotCount {

@@ -2,9 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { bounds } from '../../src/contract/limits.ts';
+import { plainAttempt, plainReportAnswer } from '../../src/contract/plain-answers.ts';
 import { plainClaim, plainReport, plainSubmit } from '../../src/contract/plain-calls.ts';
 import { submitRequest } from '../../src/contract/tasks.ts';
-import { claimRequest, reportSchemas } from '../../src/contract/worker-calls.ts';
+import {
+  attempt,
+  claimRequest,
+  reportAnswer,
+  reportSchemas,
+} from '../../src/contract/worker-calls.ts';
 import { runs } from '../property.ts';
 
 /** Values of every kind, many of them at an edge of what is taken. */
@@ -114,4 +120,49 @@ it('what is not as it should be is left to the schema', () => {
     expect(plainReport(raw)).toBeUndefined();
   for (const raw of [null, [], {}, { ...claim, max: -1 }, { ...claim, pools: [] }])
     expect(plainClaim(raw)).toBeUndefined();
+});
+
+describe('answers to a worker', () => {
+  const backoff = { initialMs: 1_000, factor: 2, maxMs: 60_000, jitter: 0.2 };
+  const policy = {
+    ...{ maxAttempts: 3, backoff, attemptTimeoutMs: null, leaseMs: 30_000, lostGraceMs: 60_000 },
+    ...{ queueTimeoutMs: null, deadlineAt: null },
+  };
+  const granted = {
+    ...four,
+    ...{ leaseMs: 30_000, attempt: 1, type: 'demo/hello', schemaVersion: 1, input: { i: 1 } },
+    ...{ effectKey: 'k', effectSafety: 'pure', effectGate: 'start', pool: 'default' },
+    ...{ labels: { a: 'b' }, policy, cancelRequested: false },
+  };
+  const accepted = { accepted: true, attemptId: 'att_1', fence: 1, op: 'complete' };
+
+  it('that are plain are taken', () => {
+    expect(plainAttempt(granted)).toBe(granted);
+    expect(plainReportAnswer(accepted)).toBe(accepted);
+  });
+
+  it('are taken as the schema takes them', () => {
+    const also = ['checkpoint', 'traceparent'];
+    agree(body(granted, also), plainAttempt, () => attempt);
+    agree(
+      body(policy).map((one) => ({ ...granted, policy: one })),
+      plainAttempt,
+      () => attempt,
+    );
+    agree(
+      body(backoff).map((one) => ({ ...granted, policy: { ...policy, backoff: one } })),
+      plainAttempt,
+      () => attempt,
+    );
+    agree(
+      body({ a: 'b', c: 'd' }).map((labels) => ({ ...granted, labels })),
+      plainAttempt,
+      () => attempt,
+    );
+    agree(
+      body(accepted, ['leaseMs', 'cancelRequested', 'replayed']),
+      plainReportAnswer,
+      () => reportAnswer,
+    );
+  });
 });

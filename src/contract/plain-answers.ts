@@ -1,0 +1,88 @@
+import type { Attempt, ReportAnswer } from './worker-calls.ts';
+
+/**
+ * The answers that come to a worker by the thousand, checked without a schema. Each takes what its schema takes and gives
+ * what that gives, or says nothing (`undefined`): then the schema decides, and names what is wrong. All of them are given
+ * what JSON.parse has made. `test/contract/plain-calls.test.ts` holds both against each other.
+ */
+
+type Parsed = Readonly<Record<string, unknown>>;
+
+/** An answer of `reportAnswer`, as it came. */
+export function plainReportAnswer(raw: unknown): ReportAnswer | undefined {
+  if (!isObject(raw) || raw.accepted !== true) return undefined;
+  const { attemptId, fence, op, leaseMs, cancelRequested, replayed } = raw;
+  const fits =
+    typeof attemptId === 'string' &&
+    Number.isSafeInteger(fence) &&
+    typeof op === 'string' &&
+    (leaseMs === undefined || (isNumber(leaseMs) && leaseMs > 0)) &&
+    isFlag(cancelRequested) &&
+    isFlag(replayed);
+  return fits ? (raw as unknown as ReportAnswer) : undefined;
+}
+
+/** One of `attempt`, as it came: with all that our own control plane says. */
+export function plainAttempt(raw: unknown): Attempt | undefined {
+  if (!isObject(raw)) return undefined;
+  const { taskId, attemptId, leaseToken, leaseMs, labels } = raw;
+  const fits =
+    isName(taskId) &&
+    isName(attemptId) &&
+    isCount(raw.fence) &&
+    isName(leaseToken) &&
+    isNumber(leaseMs) &&
+    leaseMs > 0 &&
+    isCount(raw.attempt) &&
+    typeof raw.type === 'string' &&
+    Number.isSafeInteger(raw.schemaVersion) &&
+    raw.input !== undefined &&
+    typeof raw.effectKey === 'string' &&
+    SAFETIES.has(raw.effectSafety) &&
+    GATES.has(raw.effectGate) &&
+    typeof raw.pool === 'string' &&
+    (raw.traceparent === undefined || typeof raw.traceparent === 'string') &&
+    typeof raw.cancelRequested === 'boolean';
+  if (!fits || !isObject(labels) || !isPolicy(raw.policy)) return undefined;
+  for (const name in labels) if (typeof labels[name] !== 'string') return undefined;
+  return raw as unknown as Attempt;
+}
+
+const SAFETIES: ReadonlySet<unknown> = new Set(['pure', 'idempotent', 'non-idempotent']);
+const GATES: ReadonlySet<unknown> = new Set(['start', 'effect']);
+
+/** One of `policyRead` that lacks nothing, with no more. */
+function isPolicy(raw: unknown): boolean {
+  if (!isObject(raw) || !isObject(raw.backoff)) return false;
+  const { backoff } = raw;
+  for (const name in raw) if (!POLICY.has(name)) return false;
+  for (const name in backoff) if (!BACKOFF.has(name)) return false;
+  return (
+    Number.isSafeInteger(raw.maxAttempts) &&
+    isNumber(backoff.initialMs) &&
+    isNumber(backoff.factor) &&
+    isNumber(backoff.maxMs) &&
+    isNumber(backoff.jitter) &&
+    (raw.attemptTimeoutMs === null || isNumber(raw.attemptTimeoutMs)) &&
+    isNumber(raw.leaseMs) &&
+    isNumber(raw.lostGraceMs) &&
+    (raw.queueTimeoutMs === null || isNumber(raw.queueTimeoutMs)) &&
+    (raw.deadlineAt === null || typeof raw.deadlineAt === 'string')
+  );
+}
+
+const POLICY: ReadonlySet<string> = new Set([
+  ...['maxAttempts', 'backoff', 'attemptTimeoutMs', 'leaseMs', 'lostGraceMs'],
+  ...['queueTimeoutMs', 'deadlineAt'],
+]);
+const BACKOFF: ReadonlySet<string> = new Set(['initialMs', 'factor', 'maxMs', 'jitter']);
+
+const isObject = (value: unknown): value is Parsed =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !Object.hasOwn(value, '__proto__');
+const isNumber = (value: unknown): value is number => Number.isFinite(value);
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1;
+const isName = (value: unknown): boolean => typeof value === 'string' && value.length > 0;
+const isFlag = (value: unknown): boolean => value === undefined || typeof value === 'boolean';
