@@ -1,4 +1,5 @@
 import { keyState } from '../core/key-rules.ts';
+import { KEY_ENDED } from '../core/worker-words.ts';
 import type { KeyRow, Reads, WorkerRow } from '../ports/store.ts';
 import { instantText } from './task-view.ts';
 
@@ -30,7 +31,7 @@ export async function endedKeys(
         : `has expired at ${instantText(row.expiresAtMs)}`;
     words.set(
       workerId,
-      `was last heard with the key "${row.name}", which ${ended}: put a new one into its key file`,
+      `${KEY_ENDED} "${row.name}", which ${ended}: put a new one into its key file`,
     );
   }
   return words;

@@ -7,6 +7,7 @@ import { historyDefaults } from './history-defaults.ts';
 import { nearest } from './nearest.ts';
 import { failureShare, type Outcomes } from './type-history.ts';
 import { pauseInWords } from './type-pauses.ts';
+import { keyHasEnded } from './worker-words.ts';
 
 /** How a type of tasks is, in words. Pure. */
 
@@ -130,6 +131,7 @@ const WEIGHTS: readonly TypeNote['weight'][] = ['act', 'look', 'wait'];
 /** Why this worker claims no task of the type; `undefined`: it does when it has a slot. */
 function cannot({ type, schemaVersion }: TypeView, worker: WorkerView): string | undefined {
   if (worker.notClaiming !== undefined) return `claims nothing: ${worker.notClaiming}`;
+  if (keyHasEnded(worker)) return 'speaks with a key that has ended';
   if (worker.state === 'draining') return 'is draining';
   const pause = worker.pausedTypes?.find(
     (one) => one.type === type && one.schemaVersion === schemaVersion,

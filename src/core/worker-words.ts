@@ -59,6 +59,7 @@ const LATE_REPORT_MS = 60_000;
 /** How much a worker needs a person: `act` do something, `look` see whether it is meant so. */
 export function workerWeight(worker: WorkerView, wallMs: number): 'act' | 'look' | 'none' {
   const { state, spool, attempts = [] } = worker;
+  if (keyHasEnded(worker)) return 'act';
   // What one that is offline said last is over; its tasks and reports are not.
   if (state === 'offline') return attempts.length > 0 || spool.pending > 0 ? 'act' : 'none';
   const kinds = workerNotes(worker, wallMs).map(({ kind }) => kind);
@@ -66,6 +67,14 @@ export function workerWeight(worker: WorkerView, wallMs: number): 'act' | 'look'
     return 'act';
   const odd = kinds.some((kind) => kind !== 'drain') || spoolNote(worker) !== undefined;
   return odd ? 'look' : 'none';
+}
+
+/** Begins what the control plane says of a worker whose key is none any more; the view tells it in its words alone. */
+export const KEY_ENDED = 'was last heard with the key';
+
+/** Nothing that it says is taken any more. */
+export function keyHasEnded({ words }: Pick<WorkerView, 'words'>): boolean {
+  return words.includes(`; it ${KEY_ENDED} "`);
 }
 
 /** `full: all 4 slots are working; do not restart it`: people restart what looks stuck. */

@@ -1,5 +1,6 @@
 import { typeKey, type WorkerView } from '../contract/index.ts';
 import {
+  keyHasEnded,
   spoolNote,
   spoolWords,
   stateAdvice,
@@ -112,7 +113,7 @@ function workingOn(attempts: NonNullable<WorkerView['attempts']>): Html {
 
 export function stateBadge(worker: WorkerView): Html {
   const { state, notClaiming } = worker;
-  const idle = state === 'ready' && notClaiming !== undefined;
+  const idle = keyHasEnded(worker) || (state === 'ready' && notClaiming !== undefined);
   return badge(idle ? 'bad' : (TONES[state] ?? 'wait'), stateAdvice(worker));
 }
 

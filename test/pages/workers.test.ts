@@ -40,6 +40,22 @@ describe('workers', () => {
     expect(text).toContain('<tr id="worker-den" class="row-warn">');
   });
 
+  it('go first whose key has ended, also when they are silent since', async () => {
+    await garage.present('attic');
+    await garage.present('zoo');
+    const { keys } = (await garage.world.call('GET', '/keys')).body;
+    const own = keys.find(({ kind }: { kind: string }) => kind === 'task-worker');
+    await garage.world.call('DELETE', `/keys/${own.id}`);
+    const { text, words } = await page('/workers');
+    expect(words).toContain('it was last heard with the key "task-worker", which was revoked');
+    expect(text.match(/<tr id="worker-\w+" class="row-bad">/g)).toHaveLength(2);
+    expect((await page('/task-type?type=demo/hello')).words).toContain(
+      'None of its 2 workers claims it: attic speaks with a key that has ended.',
+    );
+    await garage.world.clock.advance(60_000);
+    expect((await page('/workers')).text).toContain('<tr id="worker-attic" class="row-bad">');
+  });
+
   it('have their whole reasons on their own page, the beginning in the list', async () => {
     const why = `first${' and again'.repeat(100)} last`;
     await garage.present('attic', { notClaiming: why });
