@@ -69,7 +69,7 @@ export class Window {
       javaScriptEnabled: javaScript,
       reducedMotion: 'reduce',
     });
-    context.setDefaultTimeout(15_000);
+    context.setDefaultTimeout(30_000);
     return new Window(url, context, await context.newPage());
   }
 
