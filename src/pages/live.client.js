@@ -220,3 +220,28 @@
   connect();
   later();
 })();
+
+/* Buttons that copy a text of the page. Without scripts they are not there: it is marked and copied as any text is. */
+(() => {
+  document.documentElement.classList.add('scripted');
+  document.addEventListener('click', async ({ target }) => {
+    const button = target.closest?.('button[data-copy]');
+    const from = button && document.getElementById(button.dataset.copy);
+    if (!from) return;
+    const marked = document.createRange();
+    marked.selectNodeContents(from);
+    getSelection().removeAllRanges();
+    getSelection().addRange(marked);
+    let done = false;
+    try {
+      // Browsers have a clipboard for pages of this machine and behind TLS; elsewhere the old way works mostly.
+      if (navigator.clipboard) {
+        await navigator.clipboard.writeText(from.textContent);
+        done = true;
+      } else done = document.execCommand('copy');
+    } catch {
+      // The text is marked: a key copies it.
+    }
+    button.textContent = done ? 'Copied' : 'Marked: press Ctrl+C';
+  });
+})();

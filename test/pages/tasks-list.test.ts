@@ -136,7 +136,7 @@ describe('what needs a person', () => {
     await present('w1', { notClaiming: 'its disk is full' });
     await world.submit();
     expect(await words('/tasks', 'attention-waiting')).toMatch(
-      /1 worker, not claiming \(w1: its disk is full\)\..*See why its workers do not claim/,
+      /1 worker, not claiming \(w1: its disk is full\)\..*See its workers/,
     );
   });
 });

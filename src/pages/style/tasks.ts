@@ -18,7 +18,16 @@ td .button { white-space: normal; }
   #attention thead th:nth-child(1) { width: 28%; }
   #attention thead th:nth-child(3) { width: 9rem; }
   #attention thead th:nth-child(4) { width: 17rem; }
+  #running th[scope="row"], #list th[scope="row"] { width: 17rem; min-width: 14rem; }
+  #running td { min-width: 6rem; }
+  #list td { min-width: 4rem; }
 }
+.tasks-filter .filters { align-items: start; }
+.tasks-filter .filters > .actions { padding-top: 1.3rem; }
+.copy { display: none; font-size: 0.9em; }
+.scripted .copy { display: inline-block; }
+.label-long { margin: 0.5rem 0; }
+.label-long > .faint { font-size: 0.85rem; }
 .timeline { list-style: none; padding: 0; border-inline-start: 2px solid var(--line); margin-inline-start: 0.5rem; }
 .timeline > li { position: relative; padding: 0.1rem 0 0.6rem 1rem; }
 .timeline > li::before { content: ""; position: absolute; inset-inline-start: -0.45rem; top: 0.55rem; width: 0.75rem; height: 0.75rem; border-radius: 50%; background: var(--tone, var(--edge)); border: 2px solid var(--ground); }

@@ -10,8 +10,9 @@ import {
   type TaskAction,
 } from '../../core/task-actions.ts';
 import { type Html, html } from '../html.ts';
-import { code, facts, notice, userBlock, userText, when } from '../parts.ts';
+import { code, facts, notice, userText, when } from '../parts.ts';
 import { taskAddress, workerAddress } from './addresses.ts';
+import { longText } from './long.ts';
 import { statusBadge } from './status.ts';
 
 /** What somebody is about to do to a task: what will happen, and the form that does it. */
@@ -121,9 +122,9 @@ function evidence({ task, timeline }: ActionModel, nowMs: number): Html {
   const { issues: _, ...told } = error?.details ?? {};
   const details = detailWords(told, (at) => at);
   return html`<section class="evidence" id="evidence"><h2>What is known</h2>
-${error && html`<p>${code(error.code)}</p>${userBlock(error.message)}`}
-${details.length > 0 && html`<ul>${details.map((word) => html`<li dir="auto">${word}</li>`)}</ul>`}
-${last?.why !== undefined && last.why !== `${error?.code}: ${error?.message}` && userBlock(last.why)}
+${error && html`<p>${code(error.code)}</p>${longText('evidence-message', error.message)}`}
+${details.length > 0 && html`<ul>${details.map((word, index) => html`<li>${longText(`evidence-${index}`, word)}</li>`)}</ul>`}
+${last?.why !== undefined && last.why !== `${error?.code}: ${error?.message}` && longText('evidence-last', last.why)}
 ${facts([
   ['Effect key, to look for outside', code(effectKey)],
   [

@@ -156,8 +156,8 @@ function waitingSection({ queue, workers, nowMs }: AttentionData): AttentionSect
         why: `${capital(words)}.`,
         at: oldestQueuedAtMs,
         action: served
-          ? { words: 'See why its workers do not claim', href: '/workers' }
-          : { words: 'Compare with what is online', href: `${href}#compare` },
+          ? { words: 'See its workers', href: '/workers' }
+          : { words: 'See what is missing', href: `${href}#compare` },
       };
     }),
     ...moreOf(stuck, { words: 'All that is queued', href: listAddress({ statuses: ['queued'] }) }),

@@ -50,7 +50,7 @@ ${overview && overview.running.length > 0 && runningHtml(overview.running, overv
 <section id="list">
 <h2>${limited ? 'Tasks found' : filters.cursor === '' ? 'All tasks' : 'Older tasks'}</h2>
 ${filterForm(model)}
-${found(model)}
+${model.problems.length === 0 && found(model)}
 ${pager(model.url, model.cursor)}
 </section>`;
 }

@@ -50,7 +50,7 @@ export const listRoute: PageRoute = {
       page: {
         title: isLimited(filters) ? 'Tasks found' : 'Tasks',
         nav: 'tasks',
-        live: true,
+        live: problems.length === 0,
         ...(overview && overview.running.length > 0 && { refreshMs: liveProgressMs }),
         main: listHtml(model),
         ...(problems.length > 0 && { status: 400 }),

@@ -5,6 +5,7 @@ import { attemptWords, noteOf } from '../../core/task-words.ts';
 import { type Html, html, none } from '../html.ts';
 import { code, facts, type Row, table, userText, when } from '../parts.ts';
 import { taskAddress, workerAddress } from './addresses.ts';
+import { longText } from './long.ts';
 import { statusBadge, toneOf } from './status.ts';
 
 /** Tasks as rows: those that run, with their progress, and lists. */
@@ -101,14 +102,15 @@ export function labelsHtml({ labels }: Pick<TaskView, 'labels'>): Html {
     )}${rest > 0 && html`<li>and ${rest} more</li>`}</ul>`;
 }
 
-/** All of them, whole. */
+/** All of them, whole; long ones beneath each other. */
 export function labelFacts(labels: TaskView['labels']): Html {
-  return facts(
-    Object.entries(labels).map(([name, value]) => [
-      userText(name),
-      html`<span class="user" dir="auto">${value}</span>`,
-    ]),
-  );
+  const all = Object.entries(labels);
+  const short = all.filter(([, value]) => value.length <= LABEL_CHARS);
+  const long = all.filter(([, value]) => value.length > LABEL_CHARS);
+  return html`${short.length > 0 && facts(short.map(([name, value]) => [userText(name), userText(value)]))}${long.map(
+    ([name, value], index) =>
+      html`<div class="label-long"><div class="faint">${userText(name)}</div>${longText(`label-${index}`, value)}</div>`,
+  )}`;
 }
 
 const MESSAGE_CHARS = 280;

@@ -16,10 +16,11 @@ import {
 import type { StoredLogLine } from '../../ports/store.ts';
 import { withQuery } from '../address.ts';
 import { type Html, type HtmlValue, html } from '../html.ts';
-import { code, facts, fold, notice, type Tone, userBlock, userText, when } from '../parts.ts';
+import { code, facts, fold, notice, type Tone, userText, when } from '../parts.ts';
 import { taskAddress, workerAddress } from './addresses.ts';
 import { type Comparison, comparisonHtml } from './comparison.ts';
 import { logHtml } from './log.ts';
+import { longText } from './long.ts';
 import { labelFacts, progressHtml } from './rows.ts';
 import { statusBadge, toneOf } from './status.ts';
 import { timelineHtml } from './timeline.ts';
@@ -143,10 +144,10 @@ function errorHtml({ error, ...task }: TaskView, nowMs: number): Html | false {
   const words = detailWords(told, (at) => at);
   return html`<section id="error"><h2>${task.status === 'queued' || task.status === 'running' ? 'Error of the attempt before' : 'Error'}</h2>
 <p><a href="/failures#${name}">${code(name)}</a>${task.finishedAt !== undefined && html` ${when(task.finishedAt, nowMs)}`}</p>
-${userBlock(message)}
+${longText('error-message', message)}
 ${usedUp({ ...task, error } as TaskView) && html`<p>It can be tried again, but ${attemptWords({ ...task, error } as TaskView)} were used.</p>`}
 ${effect === 'begun' && html`<p>The attempt was past its gate: its effect may have taken place.</p>`}
-${words.length > 0 && html`<ul>${words.map((word) => html`<li dir="auto">${word}</li>`)}</ul>`}
+${words.length > 0 && html`<ul>${words.map((word, index) => html`<li>${longText(`detail-${index}`, word)}</li>`)}</ul>`}
 </section>`;
 }
 

@@ -3,8 +3,9 @@ import type { AttemptSpan, TimelineItem } from '../../core/attempt-timeline.ts';
 import { durationWords } from '../../core/duration-words.ts';
 import { dataWords } from '../../core/journal-words.ts';
 import { type Html, html, none } from '../html.ts';
-import { badge, code, type Tone, userBlock, userText, when } from '../parts.ts';
+import { badge, code, type Tone, userText, when } from '../parts.ts';
 import { workerAddress } from './addresses.ts';
+import { longText } from './long.ts';
 
 /** The journal as a timeline of attempts, with what people and the control plane did between them. */
 export function timelineHtml(items: readonly TimelineItem[], nowMs: number): Html {
@@ -37,8 +38,8 @@ function attemptHtml(attempt: AttemptSpan, nowMs: number): Html {
 <h3>${number === undefined ? 'Attempt' : `Attempt ${number}`}${workerId !== undefined && html` on <a href="${workerAddress(workerId)}">${userText(workerId)}</a>`} ${badge(tone, words)}</h3>
 <p class="faint">${attempt.claimedAt !== undefined && html`claimed ${when(attempt.claimedAt, nowMs)}`}${attempt.endedAt !== undefined && html`${attempt.claimedAt !== undefined && ', '}over ${when(attempt.endedAt, nowMs)}`}</p>
 <ul class="phases">${phases}</ul>
-${attempt.why !== undefined && userBlock(attempt.why)}
-${attempt.againAt !== undefined && html`<p>Queued again, to be claimed from ${when(attempt.againAt, nowMs)} on.</p>`}
+${attempt.why !== undefined && longText(`why-${fence}`, attempt.why)}
+${attempt.againAt !== undefined && html`<p>Queued again${Date.parse(attempt.againAt) > nowMs && ', to be claimed'} ${when(attempt.againAt, nowMs)}.</p>`}
 ${attempt.late && html`<p>${badge('warn', 'late report')} It reported ${code(attempt.late.op)} ${when(attempt.late.at, nowMs)}, after its end.</p>`}
 </li>`;
 }
@@ -54,7 +55,7 @@ function entryHtml({ seq, at, kind, by, data }: TaskEvent, nowMs: number): Html 
   return html`<li id="entry-${seq}" class="${tone}">
 <h3>${words} <small>${when(at, nowMs)} ${who}</small></h3>
 ${facts.length > 0 ? html`<p class="faint" dir="auto">${facts.join(', ')}</p>` : none}
-${typeof reason === 'string' && userBlock(reason)}
+${typeof reason === 'string' && longText(`reason-${seq}`, reason)}
 </li>`;
 }
 

@@ -18,8 +18,8 @@ export function valueHtml(
   return fold(
     id,
     html`${name} <small class="faint">${numberWords(text.length)} characters</small>`,
-    html`<pre class="value" dir="ltr" tabindex="0" aria-label="${name}">${large ? cut(text, valueChars) : text}</pre>
-<p>${large && html`Only its beginning is shown. `}<a href="${href}" download>Download all of it</a></p>`,
+    html`<pre class="value" id="${id}-text" dir="ltr" tabindex="0" aria-label="${name}">${large ? cut(text, valueChars) : text}</pre>
+<p><button type="button" class="copy" data-copy="${id}-text">Copy${large && ' what is shown'}</button> ${large && html`Only its beginning is shown. `}<a href="${href}" download>Download all of it</a></p>`,
     open && !large,
   );
 }
