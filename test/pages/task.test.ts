@@ -73,6 +73,10 @@ describe('one task', () => {
     await world.report(attempt, 'complete', { result: { 'a<b': '</pre><script>' } });
     const { text } = await visitor.get(`/tasks/${task.id}`);
     expect(text).toContain('Only its beginning is shown.');
+    for (const id of ['input-text', 'result-text']) {
+      expect(text).toContain(`data-copy="${id}"`);
+      expect(text).toContain(` id="${id}"`);
+    }
     expect(text.length).toBeLessThan(40_000);
     expect(text).toContain('&quot;a&lt;b&quot;: &quot;&lt;/pre&gt;&lt;script&gt;&quot;');
     const file = await visitor.get(`/tasks/${task.id}/input.json`);
