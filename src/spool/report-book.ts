@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { TerminalReport } from '../contract/index.ts';
 import { spoolDefaults } from '../core/defaults.ts';
+import { instantText } from '../core/instant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Disk } from '../ports/disk.ts';
 import type { Log } from '../ports/log.ts';
@@ -307,7 +308,7 @@ export class ReportBook {
   }
 
   #answeredMark(attemptId: string): string {
-    const at = new Date(this.#clock.wall()).toISOString();
+    const at = instantText(this.#clock.wall());
     const mark: MarkRecord = { kind: 'mark', mark: 'answered', attemptId, at };
     return encodeLine(mark).text;
   }

@@ -1,3 +1,4 @@
+import { instantText } from '../core/instant.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Disk } from '../ports/disk.ts';
 import type { Log } from '../ports/log.ts';
@@ -139,7 +140,7 @@ export class RunningBook {
     attemptId: string,
     facts: Pick<MarkRecord, 'host' | 'percent' | 'message'> = {},
   ): string {
-    const at = new Date(this.#clock.wall()).toISOString();
+    const at = instantText(this.#clock.wall());
     return encodeLine({ kind: 'mark', mark, attemptId, at, ...facts } as MarkRecord).text;
   }
 }

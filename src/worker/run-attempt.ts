@@ -2,6 +2,7 @@ import { typeKey } from '../contract/names.ts';
 import { resultSize } from '../contract/result-bound.ts';
 import type { AttemptEffect } from '../core/attempt.ts';
 import { hostDefaults, workerDefaults } from '../core/defaults.ts';
+import { instantText } from '../core/instant.ts';
 import type { JobEnd, StopReason } from '../ports/carrier.ts';
 import { Attempts } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
@@ -162,7 +163,7 @@ export class RunAttempt {
   }
 
   #note(held: Held, what: 'startedAt' | 'endedAt'): void {
-    const at = new Date(this.#ctx.ports.clock.wall()).toISOString();
+    const at = instantText(this.#ctx.ports.clock.wall());
     held.workedAt = { ...held.workedAt, [what]: at };
   }
 
