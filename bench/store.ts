@@ -186,6 +186,22 @@ async function one(
   );
 }
 
+/** A queue that is there, claimed and completed by workers who have so many at a time. */
+async function drain(store: Store, count: number, width: number): Promise<void> {
+  await inFlight(count, 128, (i) => submit(store, i));
+  const cost = await costOf(store, count, async () => {
+    let ids = await claim(store, width);
+    for (let next: string[] = []; ids.length > 0; ids = next) {
+      const ahead = claim(store, width).then((more) => {
+        next = more;
+      });
+      await Promise.all([ahead, ...ids.map((id) => report(store, id, 'complete'))]);
+    }
+  });
+  const per = `${cost.statements.toFixed(1)} statements, ${cost.commits.toFixed(3)} commits, ${cost.wallUs.toFixed(0)} µs of time`;
+  tell(`claim and complete, ${width} at a time`, cost.us, 'µs cpu', per);
+}
+
 const folder = mkdtempSync(join(tmpdir(), 'interlock-bench-store-'));
 const open = (name: string): Store =>
   values.store === 'memory'
@@ -198,6 +214,8 @@ try {
   await life(store, Math.round(20_000 * share), 16, '');
   await life(store, Math.round(20_000 * share), 128, '');
   await life(store, Math.round(500 * share), 1, '');
+  for (const width of [1, 16, 64])
+    await drain(store, Math.round((width === 1 ? 1_000 : 20_000) * share), width);
   await store.close();
   for (const queued of [1_000, values.quick ? 100_000 : 1_000_000]) {
     const long = open(`queue-${queued}.db`);
