@@ -5,7 +5,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createProcessCarrier, type ProcessCarrier } from '../src/carriers/process.ts';
+import { createProcessCarrier } from '../src/carriers/process.ts';
+import type { ProcessCarrier } from '../src/carriers/process-carrier.ts';
 import type { Job, JobListener } from '../src/ports/carrier.ts';
 import { systemClock } from '../src/system/clock.ts';
 import { cpuMs, inFlight } from './processes.ts';

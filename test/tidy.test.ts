@@ -21,7 +21,7 @@ const SRC_ROOMS: Record<string, string[]> = {
   wire: PORT_FORM,
   transports: [...PORT_FORM, 'wire'],
   // A job is called the same way in a host and inline.
-  carriers: [...PORT_FORM, 'handler'],
+  carriers: [...PORT_FORM, 'core', 'handler'],
   stores: PORT_FORM,
   // Records on disk that outlive a process: the worker's reports, the producer's outbox.
   spool: ['core', 'ports', 'contract'],

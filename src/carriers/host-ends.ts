@@ -39,10 +39,29 @@ export function notTakenByAny(hosts: number, host: Host, gone: HostGone): TaskFa
   return { code: 'HOST_BUSY', message: message.toWellFormed(), retryable: true };
 }
 
-/** For the log of a task that left these processes behind. */
-export function leftRunning(pids: readonly number[]): string {
+/** … that hosts end by themselves with is the task's own fault (F41); one that must be killed is busy. */
+export function endNotTaken(
+  hosts: number,
+  host: Host,
+  gone: HostGone,
+  kernelKills: KernelKills,
+): JobEnd {
+  return gone.killReason === undefined
+    ? died(gone, host.process.stderrTail.text.trim(), kernelKills)
+    : { how: 'not-begun', error: notTakenByAny(hosts, host, gone) };
+}
+
+export function tooLarge(error: unknown): TaskFailure {
+  const message = `The input cannot be handed to the handler: ${(error as Error).message}`;
+  return { code: 'INPUT_INVALID', message, retryable: false };
+}
+
+/** For the log of a task that left these processes behind. @param calls that may have; more than one: which cannot be told. */
+export function leftRunning(pids: readonly number[], calls: number): string {
   const what = pids.length === 1 ? 'a process' : `${pids.length} processes`;
-  return `The handler left ${what} running (${pids.join(', ')}); what it started was ended with it.`;
+  if (calls === 1)
+    return `The handler left ${what} running (${pids.join(', ')}); what it started was ended with it.`;
+  return `This call, or one of ${calls - 1} beside it in its host, left ${what} running (${pids.join(', ')}); what they started was ended.`;
 }
 
 function why(gone: HostGone): string {

@@ -27,8 +27,13 @@ const CHECKS: Record<FromHost['t'], Check> = {
   progress: (frame) => isOfCall(frame) && isUpdate(frame.update),
   log: (frame) => isOfCall(frame) && LEVELS.has(frame.level) && isText(frame.text),
   effect: isOfCall,
-  end: (frame) => isOfCall(frame) && isOutcome(frame.outcome) && isCount(frame.logBytesDropped),
-  took: ({ ns }) => Array.isArray(ns) && ns.every(isCount),
+  end: (frame) =>
+    isOfCall(frame) &&
+    isOutcome(frame.outcome) &&
+    isCount(frame.logBytesDropped) &&
+    isCount(frame.tookUs),
+  back: isOfCalls,
+  took: isOfCalls,
   pong: () => true,
   exits: isOfCall,
   tainted: ({ why }) => isText(why),
@@ -40,6 +45,10 @@ const GATES = new Set<unknown>(['start', 'effect']);
 
 function isOfCall({ n }: Fields): boolean {
   return isCount(n);
+}
+
+function isOfCalls({ ns }: Fields): boolean {
+  return Array.isArray(ns) && ns.every(isCount);
 }
 
 function isDeclaration(value: unknown): boolean {

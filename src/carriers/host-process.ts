@@ -5,13 +5,17 @@
  *   ending    the process has ended or was killed; everything else of it is killed and waited for
  *   gone      nothing of it runs and everything it said was read; `gone` settles once
  */
+import { writeSync } from 'node:fs';
+import type { Duplex } from 'node:stream';
 import { hostDefaults } from '../core/defaults.ts';
+import { ChannelQueue } from '../handler/channel-queue.ts';
 import { FrameReader, type FromHost } from '../handler/protocol.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { drained } from './call-ends.ts';
 import { giveWay } from './give-way.ts';
 import { checkedFrame } from './host-frames.ts';
+import type { HostRecorder, HostRecords } from './host-recorder.ts';
 import { type Kin, kinGone } from './kin.ts';
 import { Tail } from './output-lines.ts';
 import { groupGone, killGroup, processStat } from './process-group.ts';
@@ -48,6 +52,8 @@ export class HostProcess {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #id: string;
+  readonly #recorder: HostRecorder | undefined;
+  #toHost: ChannelQueue | undefined;
   #kin: Kin | undefined;
   #spawned: SpawnedHost | undefined;
   #unsent: Buffer[] = [];
@@ -59,15 +65,18 @@ export class HostProcess {
   #outputClosed = false;
   #stuck: Timer | undefined;
 
-  constructor(options: SpawnOptions, clock: Clock, log: Log) {
+  /** @param recorder read to its end, and closed with this. */
+  constructor(options: SpawnOptions, clock: Clock, log: Log, recorder?: HostRecorder) {
     this.#clock = clock;
     this.#log = log;
+    this.#recorder = recorder;
     this.#id = options.id;
     const spawned = spawnHost(options);
     this.started = spawned.then((result) => (result.ok ? result.host.pid : undefined));
     this.gone = spawned.then((result) => {
       if (result.ok) return this.#live(result.host);
       this.#ending = true;
+      recorder?.close();
       return { notStarted: result.message };
     });
   }
@@ -96,10 +105,23 @@ export class HostProcess {
     return this.#ending || this.#killed;
   }
 
-  /** Sends an encoded frame, as soon as there is a process. To one that is going it is lost. */
-  write(frame: Buffer): void {
-    if (this.#spawned) this.#spawned.toHost.write(frame);
-    else if (!this.over) this.#unsent.push(frame);
+  /** It writes down which short job has begun. */
+  get records(): boolean {
+    return this.#recorder !== undefined;
+  }
+
+  /** What it has written down; `undefined`: that cannot be read, or is none of it. */
+  recorded(): HostRecords | undefined {
+    const read = this.#recorder?.read();
+    if (read === undefined) return undefined;
+    const frames = read.frames.map(checkedFrame).filter((frame) => frame !== undefined);
+    return { begun: read.begun, frames };
+  }
+
+  /** Sends encoded frames, as soon as there is a process. To one that is going they are lost. */
+  write(frames: Buffer): void {
+    if (this.#toHost) this.#toHost.write(frames);
+    else if (!this.over) this.#unsent.push(frames);
   }
 
   /** SIGKILL to its whole group, at once. Twice is once. */
@@ -140,11 +162,12 @@ export class HostProcess {
       });
     });
     this.#spawned = host;
+    this.#toHost = queueTo(toHost);
     const kin = { pid, id: this.#id, started: processStat(pid)?.started };
     this.#kin = kin;
     this.#listen(host, exit);
     if (this.#killed) this.#endGroup(pid);
-    for (const frame of this.#unsent.splice(0)) toHost.write(frame);
+    for (const frames of this.#unsent.splice(0)) this.#toHost.write(frames);
 
     const end = await exit;
     this.#ending = true;
@@ -160,6 +183,7 @@ export class HostProcess {
       ...(this.#killReason !== undefined && { killReason: this.#killReason }),
     };
     this.#tell((listener) => listener.gone?.(gone));
+    this.#recorder?.close();
     return gone;
   }
 
@@ -229,6 +253,26 @@ export class HostProcess {
     }
   }
 }
+
+/** Past the stream and its ticks as far as the pipe takes it: most of what a write to a host costs is the waking of it. */
+function queueTo(stream: Duplex): ChannelQueue {
+  const whole = process.platform === 'win32';
+  // Looked up each time: a number whose stream is closed may be another file by now.
+  const fd = () => (whole ? undefined : (stream as Handled)._handle?.fd);
+  return new ChannelQueue({
+    now: (bytes) => {
+      const to = fd();
+      return to === undefined || to < 0 ? 0 : writeSync(to, bytes);
+    },
+    later: (bytes, then) => void stream.write(bytes, (error) => error || then()),
+    get waiting() {
+      return stream.writableLength > 0;
+    },
+    laterBytes: whole ? Number.POSITIVE_INFINITY : 1,
+  });
+}
+
+type Handled = Duplex & { readonly _handle?: { readonly fd?: number } | null };
 
 const CLOSED =
   'It closed the channel between agent and host (a file descriptor that is not its own).';

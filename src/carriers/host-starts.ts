@@ -8,6 +8,7 @@ import { hostDefaults } from '../core/defaults.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { HostProcess } from './host-process.ts';
+import { openRecorder } from './host-recorder.ts';
 import type { Mark, NewProcesses } from './new-processes.ts';
 import { SameWait } from './same-wait.ts';
 import type { SpawnOptions } from './spawn-host.ts';
@@ -23,7 +24,8 @@ export function startHost(
   { clock, log, newProcesses }: Pick<HostStartsContext, 'clock' | 'log' | 'newProcesses'>,
 ): HostStart {
   const mark = newProcesses.mark();
-  const process = new HostProcess(options, clock, log);
+  const recorder = options.role === 'host' ? openRecorder(options.id) : undefined;
+  const process = new HostProcess({ ...options, recorder: recorder?.fd }, clock, log, recorder);
   void process.started.then((pid) => pid && newProcesses.verify(mark, pid));
   return { process, mark };
 }

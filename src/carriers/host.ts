@@ -10,6 +10,7 @@ import { type Declaration, encodeFrame, type FromHost } from '../handler/protoco
 import type { HandlerCode, Job } from '../ports/carrier.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import type { HostJobs } from './host-jobs.ts';
 import type { HostGone, HostListener, HostProcess } from './host-process.ts';
 import type { HostStart } from './host-starts.ts';
 import { type WearLimits, wornOut } from './host-wear.ts';
@@ -40,6 +41,8 @@ export class Host {
   kept: ReadonlySet<number> = new Set();
   calls = 0;
   loaded = false;
+  /** The short jobs that are in it; made with the first. */
+  short: HostJobs | undefined;
   /** Takes no further call: why, for the log. */
   retired: string | undefined;
   #declaration: Declaration | undefined;

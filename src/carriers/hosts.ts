@@ -1,7 +1,7 @@
 /** Each job to the carrier that its handler asks for: a host of its own, or one that it shares. */
 import type { Job, JobListener, RunningJob } from '../ports/carrier.ts';
-import type { ProcessCarrier } from './process.ts';
-import { createProcessCarrier, type ProcessCarrierOptions } from './process.ts';
+import { createProcessCarrier } from './process.ts';
+import type { ProcessCarrier, ProcessCarrierOptions } from './process-carrier.ts';
 import { createSharedCarrier } from './shared.ts';
 import { Suspects } from './suspects.ts';
 

@@ -7,52 +7,49 @@
  *   running  the handler has its input; left by what it says, or by the end of its host
  *   closing  its outcome is known; output is read to its end, what it left behind is killed and waited for
  *   ended    `ended` has settled and nobody is called any more
+ * A short one may wait in a host behind others (`HostJobs`): it is `giving` until it is known that it has begun.
  */
-
 import type { TaskFailure } from '../contract/errors.ts';
 import { hostDefaults } from '../core/defaults.ts';
-import { type CallOutcome, encodeFrame, type FromHost } from '../handler/protocol.ts';
+import { type CallOutcome, encodeFrame, type FromHost, type ToHost } from '../handler/protocol.ts';
 import type { Job, JobEnd, JobListener, RunningJob, StopReason } from '../ports/carrier.ts';
-import type { Timer } from '../ports/clock.ts';
 import { drained } from './call-ends.ts';
 import { giving } from './giving.ts';
 import { exitText, type Host } from './host.ts';
-import { died, leftRunning, NOT_TAKEN, notTakenByAny, tellNotTaken } from './host-ends.ts';
+import { died, endNotTaken, leftRunning, NOT_TAKEN, tellNotTaken, tooLarge } from './host-ends.ts';
+import type { HostJobs } from './host-jobs.ts';
 import type { HostGone, HostListener } from './host-process.ts';
 import type { JobRunContext } from './job-context.ts';
-import { JobLog } from './job-log.ts';
+import { JobOutput, safely } from './job-output.ts';
 import type { Mark } from './new-processes.ts';
-import { OutputLines } from './output-lines.ts';
+import { StopGrace } from './stop-grace.ts';
 
 export class JobRun implements RunningJob, HostListener {
   readonly job: Job;
   readonly ended: Promise<JobEnd>;
   readonly #ctx: JobRunContext;
   readonly #listener: JobListener;
-  readonly #log: JobLog;
+  readonly #out: JobOutput;
   #settle: (end: JobEnd) => void = () => {};
   #phase: 'waiting' | 'loading' | 'giving' | 'running' | 'closing' | 'ended' = 'waiting';
   #host: Host | undefined;
+  /** The others of its host, where it was given as a short one. */
+  #jobs: HostJobs | undefined;
   /** Hosts that it was given to. */
   #given = 0;
-  /** Made when something is written there, which most handlers do not. */
-  #stdout: OutputLines | undefined;
-  #stderr: OutputLines | undefined;
   #n = 0;
   #mark: Mark | undefined;
   #outcome: CallOutcome | undefined;
   #stopReason: StopReason | undefined;
-  #killAt = Number.POSITIVE_INFINITY;
-  #killTimer: Timer | undefined;
+  readonly #grace: StopGrace;
   #killedForStop = false;
-  #moreTimer: Timer | undefined;
-  #effectAsked = false;
 
   constructor(job: Job, listener: JobListener, ctx: JobRunContext) {
     this.job = job;
     this.#listener = listener;
     this.#ctx = ctx;
-    this.#log = new JobLog(ctx.clock, (lines) => this.#live() && listener.log(lines));
+    this.#out = new JobOutput(ctx.clock, listener);
+    this.#grace = new StopGrace(ctx.clock, () => this.killNow());
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -61,13 +58,18 @@ export class JobRun implements RunningJob, HostListener {
   get pid(): number | undefined {
     return this.#host?.process.pid;
   }
-
   get host(): string | undefined {
     return this.#host?.process.id;
   }
-
   get waiting(): boolean {
     return this.#phase === 'waiting';
+  }
+  /** What it said itself, once it is known. */
+  get outcome(): CallOutcome | undefined {
+    return this.#outcome;
+  }
+  get stopped(): boolean {
+    return this.#stopReason !== undefined;
   }
 
   /** Runs the job on this host, which is this job's alone from now on. */
@@ -89,6 +91,53 @@ export class JobRun implements RunningJob, HostListener {
     this.#begin(host, told !== undefined);
   }
 
+  /** Gives it to a host that others may be in. */
+  giveTo(host: Host, jobs: HostJobs): void {
+    this.#host = host;
+    this.#jobs = jobs;
+    this.#given++;
+    this.#phase = 'giving';
+    try {
+      this.#n = jobs.give(this);
+    } catch (error) {
+      this.over({ how: 'not-begun', error: tooLarge(error) });
+      jobs.unused();
+      return;
+    }
+    // Issued first and not waited for: it is written at the end of this turn.
+    safely(this.#ctx.log, () => void this.#listener.giving?.(host.process.id));
+  }
+
+  /** Its host has not begun it and never will. */
+  back(): void {
+    if (this.#phase !== 'giving') return;
+    this.#given--;
+    this.#host = undefined;
+    this.#jobs = undefined;
+    if (this.#stopReason !== undefined) {
+      this.over({ how: 'stopped' });
+      return;
+    }
+    this.#phase = 'waiting';
+    this.#ctx.again(this);
+  }
+
+  /** Its host has gone. @param first of those that are in it; the others were only behind it. */
+  hostGone(gone: HostGone, begun: boolean, first: boolean): void {
+    if (begun) this.taken();
+    if (this.#phase === 'giving' && !first) this.back();
+    else this.gone(gone);
+  }
+
+  /** Nothing of it runs any more. */
+  over(end: JobEnd): void {
+    safely(this.#ctx.log, () => this.#out.end());
+    this.#end(end);
+  }
+
+  warn(text: string): void {
+    safely(this.#ctx.log, () => this.#out.add('warn', text));
+  }
   #unfit(host: Host): TaskFailure | undefined {
     const failure = host.unfit(this.job);
     if (failure === undefined) return undefined;
@@ -130,7 +179,8 @@ export class JobRun implements RunningJob, HostListener {
     } else if (this.#atHost) {
       // Also while it is given: that it was taken may be on its way.
       if (first) this.#send({ t: 'stop', n: this.#n, reason: this.#stopReason });
-      this.#killWithin(graceMs);
+      if (graceMs <= 0) this.killNow();
+      else this.#grace.begin(graceMs);
     }
   }
 
@@ -140,43 +190,24 @@ export class JobRun implements RunningJob, HostListener {
       return;
     }
     if (!('n' in frame) || frame.n !== this.#n || this.#outcome !== undefined) return;
-    this.#taken();
-    switch (frame.t) {
-      case 'progress':
-        this.#listener.progress(frame.update);
-        this.#moreTimer ??= this.#ctx.clock.timer(hostDefaults.progressEveryMs, () => {
-          this.#moreTimer = undefined;
-          this.#send({ t: 'more', n: this.#n });
-        });
-        break;
-      case 'log':
-        this.#log.add(frame.level, frame.text);
-        break;
-      case 'effect':
-        if (!this.#effectAsked) this.#listener.effectRequested();
-        this.#effectAsked = true;
-        break;
-      case 'end':
-        this.#outcome = frame.outcome;
-        this.#log.drop(frame.logBytesDropped);
-        this.#phase = 'closing';
-        void this.#close(frame.outcome);
-        break;
+    this.taken(frame.t === 'end' ? frame.tookUs / 1_000 : 0);
+    if (frame.t !== 'end') {
+      this.#out.heard(frame, () => this.#send({ t: 'more', n: this.#n }));
+      return;
     }
+    this.#outcome = frame.outcome;
+    this.#phase = 'closing';
+    this.#out.drop(frame.logBytesDropped);
+    this.#ctx.times(this.job).add(frame.tookUs / 1_000);
+    if (this.#jobs === undefined) void this.#close(frame.outcome);
   }
 
   output(stream: 'stdout' | 'stderr', chunk: Buffer): void {
-    if (stream === 'stdout') {
-      this.#stdout ??= new OutputLines(this.#log, 'info');
-      this.#stdout.push(chunk);
-    } else {
-      this.#stderr ??= new OutputLines(this.#log, 'warn');
-      this.#stderr.push(chunk);
-    }
+    this.#out.printed(stream, chunk);
   }
 
   stuck(): void {
-    this.#safely(() => this.#listener.stuck?.());
+    safely(this.#ctx.log, () => this.#listener.stuck?.());
   }
 
   gone(gone: HostGone): void {
@@ -190,7 +221,7 @@ export class JobRun implements RunningJob, HostListener {
         return;
       }
       // Its channel was meddled with: what it said there may be lost.
-      this.#taken();
+      this.taken();
     }
     this.#phase = 'closing';
     void this.#closed(
@@ -207,9 +238,7 @@ export class JobRun implements RunningJob, HostListener {
     try {
       input = encodeFrame({ t: 'run', n: this.#n, job });
     } catch (error) {
-      const message = `The input cannot be handed to the handler: ${(error as Error).message}`;
-      const failure = { code: 'INPUT_INVALID', message, retryable: false };
-      void this.#closed({ how: 'not-begun', error: failure });
+      void this.#closed({ how: 'not-begun', error: tooLarge(error) });
       return;
     }
     this.#phase = 'giving';
@@ -219,17 +248,18 @@ export class JobRun implements RunningJob, HostListener {
     this.#mark = this.#ctx.newProcesses.mark();
     this.#ctx.kernelKills.refresh();
     // Issued first and not waited for: the host has to read and to answer before it calls the handler.
-    if (!marked) this.#safely(() => void this.#listener.giving?.(host.process.id));
+    if (!marked) safely(this.#ctx.log, () => void this.#listener.giving?.(host.process.id));
     host.process.write(input);
     // A fresh host can only be slow (every core may be busy); what an earlier call left can keep one for ever.
     if (this.#n > 1) this.#ctx.taking.add(this);
   }
 
-  #taken(): void {
+  /** It has begun, so long ago. */
+  taken(agoMs = 0): void {
     if (this.#phase !== 'giving') return;
     this.#phase = 'running';
-    this.#ctx.taking.delete(this);
-    this.#safely(() => this.#listener.begun());
+    if (this.#jobs === undefined) this.#ctx.taking.delete(this);
+    safely(this.#ctx.log, () => this.#listener.begun(agoMs));
   }
 
   /** Its host has had the time to take it. */
@@ -251,33 +281,24 @@ export class JobRun implements RunningJob, HostListener {
     }
     tellNotTaken(this.#ctx.log, host, gone);
     if (this.#given >= hostDefaults.takeHosts) {
-      // That hosts end by themselves with this task is the task's own fault (F41); one that must be killed is busy.
-      void this.#closed(
-        gone.killReason === undefined
-          ? died(gone, host.process.stderrTail.text.trim(), this.#ctx.kernelKills)
-          : { how: 'not-begun', error: notTakenByAny(this.#given, host, gone) },
-      );
+      void this.#closed(endNotTaken(this.#given, host, gone, this.#ctx.kernelKills));
       return;
     }
     host.hear(undefined);
     this.#host = undefined;
+    this.#jobs = undefined;
     this.#phase = 'waiting';
     this.#ctx.released(host);
     this.#ctx.again(this);
   }
 
-  #killWithin(graceMs: number): void {
-    const at = this.#ctx.clock.now() + Math.max(0, graceMs);
-    if (at >= this.#killAt) return;
-    this.#killAt = at;
-    this.#killTimer?.cancel();
-    const kill = () => {
-      if (!this.#atHost) return;
+  killNow(): void {
+    if (!this.#atHost) return;
+    if (this.#jobs !== undefined) this.#killedForStop = this.#jobs.endFor(this, this.#n);
+    else {
       this.#killedForStop = true;
       this.#host?.process.kill();
-    };
-    if (graceMs <= 0) kill();
-    else this.#killTimer = this.#ctx.clock.timer(graceMs, kill);
+    }
   }
 
   /** The handler has said how it ended: reads its output to the end and clears away what it left. */
@@ -290,7 +311,7 @@ export class JobRun implements RunningJob, HostListener {
     if (left === undefined) host.retire('what its call left behind cannot be seen on this system');
     else if (left.length > 0) {
       host.retire(`its call left processes behind (${left.join(', ')})`);
-      this.#safely(() => this.#log.add('warn', leftRunning(left)));
+      this.warn(leftRunning(left, 1));
     }
     if (this.#ctx.spoils(outcome)) host.retire('its call failed for a reason of this host');
     if (this.#stopReason !== undefined) host.retire('its call was stopped');
@@ -306,30 +327,14 @@ export class JobRun implements RunningJob, HostListener {
       await host.process.gone;
     }
     host.hear(undefined);
-    this.#safely(() => {
-      this.#stdout?.end();
-      this.#stderr?.end();
-      this.#log.end();
-    });
     this.#ctx.released(host);
-    this.#end(end);
-  }
-
-  /** Whoever hears it may be at fault: the job goes on to its end all the same. */
-  #safely(say: () => void): void {
-    try {
-      say();
-    } catch (error) {
-      const text = `What a handler said could not be delivered: ${String(error)}`;
-      this.#ctx.log.error('host.not-heard', text, { stack: (error as Error)?.stack });
-    }
+    this.over(end);
   }
 
   #end(end: JobEnd): void {
     this.#phase = 'ended';
     this.#ctx.taking.delete(this);
-    this.#killTimer?.cancel();
-    this.#moreTimer?.cancel();
+    this.#grace.end();
     this.#settle(end);
   }
 
@@ -337,11 +342,9 @@ export class JobRun implements RunningJob, HostListener {
     return this.#phase === 'giving' || this.#phase === 'running';
   }
 
-  #live(): boolean {
-    return this.#phase !== 'ended';
-  }
-
-  #send(frame: Parameters<typeof encodeFrame>[0]): void {
-    if (this.#atHost) this.#host?.process.write(encodeFrame(frame));
+  #send(frame: ToHost): void {
+    if (!this.#atHost) return;
+    if (this.#jobs !== undefined) this.#jobs.send(frame);
+    else this.#host?.process.write(encodeFrame(frame));
   }
 }

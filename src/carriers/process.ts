@@ -3,70 +3,20 @@
  * handler's file loaded and runs one job at a time; there are never more of them than `maxHosts`. Woken by
  * `start`, by jobs that end and by the time of idle hosts; ends with `close`.
  */
-import { hostDefaults } from '../core/defaults.ts';
-import type {
-  Carrier,
-  HandlerCode,
-  Job,
-  JobEnd,
-  JobListener,
-  RunningJob,
-} from '../ports/carrier.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Log } from '../ports/log.ts';
+import { aheadInHostDefaults, hostDefaults } from '../core/defaults.ts';
+import { CallTimes } from '../core/jobs-ahead.ts';
+import type { HandlerCode, Job, JobListener, RunningJob } from '../ports/carrier.ts';
 import { CallEnds } from './call-ends.ts';
 import { Host } from './host.ts';
+import { HostJobs } from './host-jobs.ts';
 import { HostStarts } from './host-starts.ts';
 import type { WearLimits } from './host-wear.ts';
 import type { JobRunContext } from './job-context.ts';
 import { JobRun } from './job-run.ts';
 import { NewProcesses } from './new-processes.ts';
 import { KernelKills } from './out-of-memory.ts';
+import type { ProcessCarrier, ProcessCarrierOptions } from './process-carrier.ts';
 import { SameWait } from './same-wait.ts';
-import type { HostCommand } from './spawn-host.ts';
-
-export interface ProcessCarrierOptions {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly hostCommand: HostCommand;
-  /** Hosts at most, running and idle: the number of slots. */
-  readonly maxHosts: number;
-  /** The session: stands in the environment of every host, so that a later session finds them: see `killHosts`. */
-  readonly marker: string;
-  /** What hosts inherit; keys are taken out. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Working folder of hosts; default: the agent's. */
-  readonly cwd?: string;
-  /** See `SpawnOptions`. */
-  readonly compileCache?: string;
-  /** Default: `hostDefaults.idleMs`. */
-  readonly idleMs?: number;
-  /** Default: `hostDefaults.startMs`. */
-  readonly startMs?: number;
-  /** Default: `hostDefaults.takeMs`. */
-  readonly takeMs?: number;
-  /** Default: `hostDefaults.callsPerHost`. */
-  readonly callsPerHost?: number;
-  /** Default: `hostDefaults.hostMaxAgeMs`. */
-  readonly hostMaxAgeMs?: number;
-  /** Whether a host is not used again after such an end, because what broke may be in its process. Default: never. */
-  readonly spoils?: (end: JobEnd) => boolean;
-}
-
-/** A carrier that can also start hosts ahead of their first job, and let go of code that was replaced. */
-export interface ProcessCarrier extends Carrier {
-  /** Starts a host ahead, for whatever handler the first job asks for. */
-  prepare(): void;
-  /** Starts a host for each of these files, as far as there is room. Resolves when they are loaded or have failed. */
-  warm(files: readonly string[]): Promise<void>;
-  /**
-   * From now on only hosts of these codes (and those without one) are kept: others that rest end at once, those that
-   * work after their job. A job of another code is still run, on a host that ends with it. Default: all are kept.
-   */
-  keepOnly(codes: ReadonlySet<string>): void;
-  /** Hosts at most from now on: the number of slots. Those that are too many end after their job. */
-  resize(maxHosts: number): void;
-}
 
 export function createProcessCarrier(options: ProcessCarrierOptions): ProcessCarrier {
   return new HostPool(options);
@@ -76,6 +26,13 @@ class HostPool implements ProcessCarrier {
   readonly #options: ProcessCarrierOptions;
   readonly #hosts = new Set<Host>();
   readonly #idle: SameWait<Host>;
+  /** With short jobs in them: they may be given more. The one that was woken last is the last. */
+  readonly #short = new Map<Host, HostJobs>();
+  /** By file. */
+  readonly #times = new Map<
+    string,
+    { readonly code: string | undefined; readonly times: JobTimes }
+  >();
   /** Started ahead of a job, not loaded yet. */
   readonly #warming = new Set<Host>();
   /** Replaced after their last job, and not gone yet. */
@@ -110,13 +67,18 @@ class HostPool implements ProcessCarrier {
       host.retire('it was idle');
       this.#end(host);
     });
+    const takeMs = options.takeMs ?? hostDefaults.takeMs;
     this.#context = {
       clock,
       newProcesses: this.#newProcesses,
       ends: new CallEnds(this.#newProcesses),
       kernelKills: new KernelKills(clock),
       log,
-      taking: new SameWait(clock, options.takeMs ?? hostDefaults.takeMs, (run) => run.takeLate()),
+      taking: new SameWait(clock, takeMs, (run) => run.takeLate()),
+      takeMs,
+      slow: new SameWait(clock, aheadInHostDefaults.slowMs, (jobs) => void jobs.look()),
+      held: new SameWait(clock, aheadInHostDefaults.heldMs, (jobs) => void jobs.look()),
+      times: (job) => this.#timesOf(job),
       spoils: options.spoils ?? (() => false),
       again: (run) => this.#place(run),
       leftQueue: (run) => this.#queue.delete(run),
@@ -195,6 +157,9 @@ class HostPool implements ProcessCarrier {
       run.giveUp(this.#closed ? CLOSED : NO_FILE);
       return true;
     }
+    const shortMs =
+      run.job.effectSafety === 'non-idempotent' ? undefined : this.#timesOf(run.job).shortMs;
+    if (shortMs !== undefined && this.#placedBehind(run, file, shortMs)) return true;
     const warm = this.#warmFor(run.job);
     if (warm === undefined) {
       if (this.#starts.busy) return false;
@@ -206,8 +171,33 @@ class HostPool implements ProcessCarrier {
       }
     } else this.#idle.delete(warm);
     this.#queue.delete(run);
-    void run.runOn(warm ?? this.#newHost(file, code));
+    if (warm !== undefined && shortMs !== undefined && warm.calls > 0 && warm.process.records) {
+      warm.short ??= new HostJobs(warm, this.#context);
+      this.#short.set(warm, warm.short);
+      run.giveTo(warm, warm.short);
+    } else void run.runOn(warm ?? this.#newHost(file, code));
     return true;
+  }
+
+  /** In a host that has others of its kind. */
+  #placedBehind(run: JobRun, file: string, shortMs: number): boolean {
+    for (const [host, jobs] of this.#short) {
+      if (host.file !== file || host.code?.id !== run.job.code?.id) continue;
+      if (host.calls >= this.#wear.callsPerHost || this.#replaced(host)) continue;
+      if (host.unfit(run.job) !== undefined || !jobs.takes(shortMs)) continue;
+      this.#queue.delete(run);
+      run.giveTo(host, jobs);
+      return true;
+    }
+    return false;
+  }
+
+  #timesOf({ file = '', code }: Job): JobTimes {
+    const known = this.#times.get(file);
+    if (known !== undefined && known.code === code?.id) return known.times;
+    const times = this.#options.callTimes?.() ?? new CallTimes();
+    this.#times.set(file, { code: code?.id, times });
+    return times;
   }
 
   /** The one that rests for the shortest time: what it has in the caches of the processor is still there. */
@@ -249,6 +239,7 @@ class HostPool implements ProcessCarrier {
 
   /** A host whose job is over, or whose module is loaded: the next job, or rest. */
   #released(host: Host): void {
+    this.#short.delete(host);
     if (host.process.over) this.#forget(host);
     else if (host.retired !== undefined) this.#end(host);
     else if (this.#replaced(host) || this.#hosts.size > this.#maxHosts) {
@@ -287,11 +278,13 @@ class HostPool implements ProcessCarrier {
   #end(host: Host): void {
     host.process.kill();
     this.#idle.delete(host);
+    this.#short.delete(host);
     this.#hosts.delete(host);
   }
 
   #forget(host: Host): void {
     this.#idle.delete(host);
+    this.#short.delete(host);
     this.#hosts.delete(host);
     this.#tidy();
     this.#next();
@@ -302,8 +295,12 @@ class HostPool implements ProcessCarrier {
     this.#newProcesses.close();
     this.#idle.close();
     this.#context.taking.close();
+    this.#context.slow.close();
+    this.#context.held.close();
   }
 }
+
+type JobTimes = ReturnType<JobRunContext['times']>;
 
 const REPLACED = 'its code was replaced';
 export const CLOSED = {

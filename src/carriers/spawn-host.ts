@@ -1,5 +1,5 @@
 /** Starts the child process of a host. What cannot be started is a value with a sentence, never a throw. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type IOType, spawn } from 'node:child_process';
 import type { Duplex, Readable } from 'node:stream';
 import {
   CACHE_VARIABLE,
@@ -25,6 +25,8 @@ export interface SpawnOptions {
   readonly marker: string;
   /** Tells which host it is; inherited too. No other host ever has it. */
   readonly id: string;
+  /** Descriptor of the flight recorder; absent: it has none. */
+  readonly recorder?: number | undefined;
   /** Default: the agent's. */
   readonly cwd?: string | undefined;
   /** Folder (of this user alone) where hosts keep compiled code: they start faster and need less memory. */
@@ -55,8 +57,8 @@ export async function spawnHost(options: SpawnOptions): Promise<SpawnResult> {
       // A group of its own: it is ended whole, and a Ctrl-C in the terminal is the agent's alone.
       detached: process.platform !== 'win32',
       windowsHide: true,
-      // The last two are the channel (CHANNEL_FD).
-      stdio: ['ignore', 'pipe', 'pipe', 'overlapped', 'overlapped'],
+      // After the usual three the channel (CHANNEL_FD), and RECORDER_FD.
+      stdio: [...STDIO, ...(options.recorder === undefined ? [] : [options.recorder])],
     });
     const failure = new Promise<Error>((resolve) => child.on('error', resolve));
     if (child.pid === undefined) throw await failure;
@@ -66,6 +68,8 @@ export async function spawnHost(options: SpawnOptions): Promise<SpawnResult> {
     return { ok: false, message: inWords(execPath, error as NodeJS.ErrnoException) };
   }
 }
+
+const STDIO: readonly IOType[] = ['ignore', 'pipe', 'pipe', 'overlapped', 'overlapped'];
 
 type Pipes = [null, Readable, Readable, Duplex, Readable];
 

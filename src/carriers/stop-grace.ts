@@ -1,7 +1,7 @@
 import type { StopReason } from '../ports/carrier.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 
-/** The time that a handler has to stop, where nobody can kill it afterwards: when it is over, that is only told. */
+/** The time that a handler has to stop: when it is over, it is killed, or told where nobody can kill it. */
 export class StopGrace {
   readonly #clock: Clock;
   readonly #over: () => void;

@@ -5,7 +5,7 @@
 import { release } from 'node:os';
 import { resolve } from 'node:path';
 import { createHostCarrier } from '../carriers/hosts.ts';
-import type { ProcessCarrier } from '../carriers/process.ts';
+import type { ProcessCarrier } from '../carriers/process-carrier.ts';
 import { TaskError } from '../contract/errors.ts';
 import { VERSION } from '../contract/version.ts';
 import { hostReasonOf } from '../core/host-reason.ts';

@@ -3,7 +3,7 @@
  * meanwhile is one more afterwards. What cannot be read leaves everything as it was, and the log says why.
  */
 import { resolve } from 'node:path';
-import type { ProcessCarrier } from '../carriers/process.ts';
+import type { ProcessCarrier } from '../carriers/process-carrier.ts';
 import { cutText } from '../contract/errors.ts';
 import { bounds, type KeptHandler } from '../contract/index.ts';
 import { type KeptBack, type NextHandlers, nextHandlers } from '../handler/generations.ts';

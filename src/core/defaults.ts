@@ -1,7 +1,7 @@
 /** Every number of our own, unit in its name, reason beside it. Numbers of the wire: `contract/limits.ts`. */
 
 export { diskDefaults, outboxDefaults, spoolDefaults } from './disk-defaults.ts';
-export { hostDefaults } from './host-defaults.ts';
+export { aheadInHostDefaults, hostDefaults } from './host-defaults.ts';
 export { readinessDefaults, statusDefaults } from './watch-defaults.ts';
 
 const SECOND = 1_000;

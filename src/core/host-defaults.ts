@@ -100,3 +100,32 @@ export const hostDefaults = {
   /** … and how often it looks for those after that. */
   orphansLookMs: SECOND,
 } as const;
+
+/** Jobs that wait in a host behind a short one (`jobs-ahead.ts`). */
+export const aheadInHostDefaults = {
+  /** A host is filled up to this much work before the next one is woken: what waking it costs is a tenth of it. */
+  workMs: 1.5,
+  /** … and with so many jobs at most: one that dies makes so many move. */
+  most: 32,
+  /** Shorter calls count as much: what a host does around each. */
+  leastMs: 0.04,
+  /** A handler is known after so many calls, an odd number … */
+  calls: 15,
+  /** … and its median reckoned again after so many more. */
+  reckonEvery: 5,
+  /** A host that always has a next job is never looked at between two (its age, its memory): it is let run empty after this. */
+  busyMs: 2 * SECOND,
+  /** A call that takes longer than this is slow: those behind it go elsewhere. Far more than a short call, even on a busy core. */
+  slowMs: 5,
+  /** A host that was given jobs and has begun none of them for so long is asked for them, as for a slow call. */
+  unreadMs: 100,
+  /**
+   * One that was asked for them and has not answered for so long is held by its handler. Far above `lookMs`: it has read the
+   * question before it begins the next job.
+   */
+  heldMs: 50,
+  /** A host looks what the agent has said before it begins another job, where its last look is older than this. */
+  lookMs: 2,
+  /** Ends that a host has not sent yet go out at this size. */
+  unsentBytes: 65_536,
+} as const;

@@ -9,8 +9,10 @@ export interface Channel {
   send(frame: FromHost): void;
   /** Goes on when the frame is out: mostly at once. Never, where it cannot be sent. */
   sendThen(frame: FromHost, then: () => void): void;
-  /** A frame that is encoded already. */
-  write(frame: Buffer): void;
+  /** Frames that are encoded already. */
+  write(frames: Buffer): void;
+  /** The same; goes on as `sendThen`. */
+  writeThen(frames: Buffer, then: () => void): void;
   /** The process ends now: writes what is left, and waits for the agent a while where the pipe is full. */
   last(): void;
   onFrame(listener: (frame: ToHost) => void): void;
@@ -43,7 +45,8 @@ export function openChannel(): Channel {
   return {
     send: (frame) => queue.write(encodeFrame(frame)),
     sendThen: (frame, then) => queue.write(encodeFrame(frame), then),
-    write: (frame) => queue.write(frame),
+    write: (frames) => queue.write(frames),
+    writeThen: (frames, then) => queue.write(frames, then),
     last: () => whole || queue.last(pause),
     onFrame: (heard) => {
       listener = heard;

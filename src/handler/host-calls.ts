@@ -1,37 +1,83 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { TaskFailure } from '../contract/errors.ts';
-import { largeResult, unwritableResult } from '../contract/result-bound.ts';
-import { hostDefaults } from '../core/defaults.ts';
-import { type RunningCall, startCall } from './call.ts';
+import { writeSync } from 'node:fs';
+import { CallQueue } from './call-queue.ts';
 import type { Channel } from './channel.ts';
-import type { ContextDoor } from './context.ts';
 import type { Handler } from './declaration.ts';
 import { errorText } from './failure.ts';
+import { type CallOut, HostCall } from './host-call.ts';
 import { keepCompiled, loadHandler } from './load.ts';
-import { ProgressValve } from './progress-valve.ts';
+import { printsGoTo } from './prints.ts';
 import {
   type CallJob,
   type CallOutcome,
   encodeFrame,
   type FromHost,
   type KeptCode,
-  type ToHost,
+  RECORDER_FD,
 } from './protocol.ts';
+import { Recorder } from './recorder.ts';
 
 /**
- * Role `host`. Woken by frames of the agent (`load` once, then `run` again and again) and by what the handler
- * does. Never ends by itself: the agent ends it, or the closing of the channel.
+ * Role `host`: one call at a time. Woken by frames of the agent (`load` once, then `run` again and again) and by what the
+ * handler does. Never ends by itself: the agent ends it, or the closing of the channel.
  */
 export function serveCalls(channel: Channel, monotonicMs: () => number): void {
   let handler: Handler | undefined;
-  let current: Call | undefined;
+  let current: HostCall | undefined;
+  /** The last short one. */
+  let shortCall: HostCall | undefined;
   let tainted = false;
-  const owner = new AsyncLocalStorage<Call>();
+  let compiled = false;
+  const owner = new AsyncLocalStorage<HostCall>();
+  const recorder = new Recorder(
+    (record, at) => writeSync(RECORDER_FD, record, 0, record.length, at),
+    (frames, out) => channel.writeThen(frames, out),
+  );
+  const out: CallOut = {
+    add: (frame, maxBytes = Number.POSITIVE_INFINITY) => {
+      const bytes = encodeFrame(frame);
+      if (bytes.length <= maxBytes) recorder.add(bytes);
+      return bytes.length;
+    },
+    flush: () => recorder.flush(),
+  };
+  const short = new CallQueue<CallJob>({
+    begin: (n, job, over) => {
+      if (handler === undefined) return;
+      const call = begins(n, job);
+      shortCall = call;
+      recorder.begins(n);
+      started(call, handler, (how) => over(how === 'returned' && !call.stopped && !tainted));
+    },
+    back: (ns) => out.add({ t: 'back', ns }),
+    flush: (then) => recorder.flush(then),
+    get full() {
+      return recorder.full;
+    },
+    // Between two immediates the loop looks at every pipe.
+    turn: (then) => setImmediate(() => setImmediate(then)),
+    monotonicMs,
+  });
 
   channel.onFrame((frame) => {
-    if (frame.t === 'load') void load(frame.file, frame.kept);
-    else if (frame.t === 'run') run(frame.n, frame.job);
-    else if (frame.t !== 'ping') current?.heard(frame);
+    switch (frame.t) {
+      case 'load':
+        void load(frame.file, frame.kept);
+        break;
+      case 'run':
+        if (frame.short) short.add(frame.n, frame.job);
+        else run(frame.n, frame.job);
+        break;
+      case 'recall':
+        short.recall();
+        out.flush();
+        break;
+      case 'ping':
+        break;
+      default:
+        if (frame.t === 'stop' && short.drop(frame.n)) out.flush();
+        else if (current?.n === frame.n) current.heard(frame);
+    }
   });
 
   async function load(file: string, kept: KeptCode | undefined): Promise<void> {
@@ -42,17 +88,29 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
   }
 
   function run(n: number, job: CallJob): void {
-    if (handler === undefined) return;
-    const call = new Call(n, channel, monotonicMs);
-    current = call;
     const ready = handler;
-    const over = () => {
-      if (current === call) current = undefined;
-      // What the handler imported when it was first needed.
-      if (n === 1) setImmediate(keepCompiled);
-    };
+    if (ready === undefined) return;
+    const call = begins(n, job);
     // Out before the handler is called: where the agent has not heard it, the handler has not begun.
-    channel.sendThen({ t: 'begun', n }, () => owner.run(call, () => call.start(ready, job, over)));
+    channel.sendThen({ t: 'begun', n }, () => started(call, ready, () => out.flush()));
+  }
+
+  function begins(n: number, job: CallJob): HostCall {
+    current = new HostCall(n, job, out, monotonicMs);
+    return current;
+  }
+
+  function started(call: HostCall, ready: Handler, over: (how: CallOutcome['how']) => void): void {
+    owner.run(call, () =>
+      call.start(ready, (_, how) => {
+        if (current === call) current = undefined;
+        over(how);
+        if (compiled) return;
+        compiled = true;
+        // What the handler imported when it was first needed.
+        setImmediate(keepCompiled);
+      }),
+    );
   }
 
   /**
@@ -62,10 +120,17 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
    */
   const stray = (thrown: unknown) => {
     const by = owner.getStore();
+    const first = !tainted;
+    tainted = true;
     if (current !== undefined && (by === undefined || by === current)) current.crashed(thrown);
     // Once: something that throws in a loop must not flood the agent.
-    if (!tainted) channel.send({ t: 'tainted', why: errorText(thrown) });
-    tainted = true;
+    if (!first) return;
+    short.recall();
+    say({ t: 'tainted', why: errorText(thrown) });
+  };
+  const say = (frame: FromHost) => {
+    out.add(frame);
+    out.flush();
   };
   process.on('uncaughtException', stray);
   const exit = process.exit.bind(process);
@@ -77,83 +142,14 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
     }
     return exit(code);
   };
-  process.prependListener('exit', () => channel.last());
+  process.prependListener('exit', () => {
+    out.flush();
+    channel.last();
+  });
   process.on('unhandledRejection', stray);
-}
-
-/** One call in this host: what it says goes out as frames with its number. */
-class Call implements ContextDoor {
-  readonly #n: number;
-  readonly #channel: Channel;
-  readonly #progress: ProgressValve;
-  #running: RunningCall | undefined;
-  #logBytes = 0;
-  #logBytesDropped = 0;
-
-  constructor(n: number, channel: Channel, monotonicMs: () => number) {
-    this.#n = n;
-    this.#channel = channel;
-    this.#progress = new ProgressValve(
-      (update) => channel.send({ t: 'progress', n, update }),
-      monotonicMs,
-    );
-  }
-
-  start(handler: Handler, job: CallJob, over: () => void): void {
-    this.#running = startCall(handler, job, this);
-    void this.#running.outcome.then((outcome) => {
-      over();
-      this.#progress.flush();
-      this.#end(outcome);
-    });
-  }
-
-  heard(frame: Exclude<ToHost, { t: 'load' | 'run' | 'ping' }>): void {
-    if (frame.n !== this.#n) return;
-    if (frame.t === 'stop') this.#running?.abort(frame.reason);
-    else if (frame.t === 'more') this.#progress.more();
-    else if (frame.refused === undefined) this.#running?.openGate();
-    else this.#running?.refuseGate(frame.refused);
-  }
-
-  crashed(thrown: unknown): void {
-    this.#running?.crashed(thrown);
-  }
-
-  progress(update: Parameters<ContextDoor['progress']>[0]): void {
-    this.#progress.put(update);
-  }
-
-  log(...[level, text]: Parameters<ContextDoor['log']>): void {
-    const bytes = Buffer.byteLength(text) + hostDefaults.logLineOverheadBytes;
-    if (this.#logBytes + bytes > hostDefaults.logBytes) {
-      this.#logBytesDropped += bytes;
-      return;
-    }
-    this.#logBytes += bytes;
-    this.#channel.send({ t: 'log', n: this.#n, level, text });
-  }
-
-  effectRequested(): void {
-    this.#channel.send({ t: 'effect', n: this.#n });
-  }
-
-  #end(outcome: CallOutcome): void {
-    let error: TaskFailure;
-    try {
-      const frame = encodeFrame(this.#endFrame(outcome));
-      if (frame.length <= hostDefaults.resultBytes) {
-        this.#channel.write(frame);
-        return;
-      }
-      error = largeResult(frame.length, hostDefaults.resultBytes);
-    } catch (cause) {
-      error = unwritableResult(cause);
-    }
-    this.#channel.send(this.#endFrame({ how: 'threw', error }));
-  }
-
-  #endFrame(outcome: CallOutcome): FromHost {
-    return { t: 'end', n: this.#n, outcome, logBytesDropped: this.#logBytesDropped };
-  }
+  // Those of a call that is not short come by themselves: nobody else's are between them.
+  printsGoTo(() => {
+    const by = owner.getStore();
+    return by === shortCall ? by : undefined;
+  });
 }

@@ -10,6 +10,8 @@ import type { StopReason } from './errors.ts';
 
 /** Where the host finds its channel: it reads from one and writes to the other. */
 export const CHANNEL_FD = { fromAgent: 3, toAgent: 4 } as const;
+/** Where a host of one job at a time finds its flight recorder (`recorder.ts`), if the agent could make one. */
+export const RECORDER_FD = 5;
 /** Tells a started process that it is a host, and which. The host removes it before it loads anything. */
 export const ROLE_VARIABLE = 'INTERLOCK_HOST_ROLE';
 export type HostRole = 'host' | 'shared' | 'probe';
@@ -66,7 +68,18 @@ export type ToHost =
       /** For a host: loads that instead of what lies on the disk by now. */
       readonly kept?: KeptCode;
     }
-  | { readonly t: 'run'; readonly n: number; readonly job: CallJob }
+  | {
+      readonly t: 'run';
+      readonly n: number;
+      readonly job: CallJob;
+      /**
+       * It may wait behind others of its kind. That it begins is written to the flight recorder and not told; absent: it is
+       * told before the handler gets its input.
+       */
+      readonly short?: true;
+    }
+  /** What waits in the host and has not begun is to come back. */
+  | { readonly t: 'recall' }
   | { readonly t: 'stop'; readonly n: number; readonly reason: StopReason }
   | { readonly t: 'gate'; readonly n: number; readonly refused?: string }
   /** The last progress was taken: another may be sent. */
@@ -102,7 +115,11 @@ export type FromHost =
       readonly n: number;
       readonly outcome: CallOutcome;
       readonly logBytesDropped: number;
+      /** From its begin, microseconds. */
+      readonly tookUs: number;
     }
+  /** These have not begun and never will here: answers a `recall`, the `stop` of one that waits, or follows an end that was no plain one. */
+  | { readonly t: 'back'; readonly ns: readonly number[] }
   /** Of a shared host: these calls were taken; their handlers get their inputs right after this is out. */
   | { readonly t: 'took'; readonly ns: readonly number[] }
   /** Of a shared host: it answers a `ping`. */

@@ -3,9 +3,10 @@ import type { Channel } from './channel.ts';
 import type { Handler } from './declaration.ts';
 import { errorText } from './failure.ts';
 import { FrameBatch } from './frame-batch.ts';
+import { HostCall } from './host-call.ts';
 import { keepCompiled, loadHandler } from './load.ts';
+import { printsGoTo } from './prints.ts';
 import type { KeptCode } from './protocol.ts';
-import { SharedCall } from './shared-call.ts';
 
 /**
  * Role `shared`. As role `host`, but any number of calls at a time. What belongs to a call is told by its asynchronous
@@ -15,9 +16,9 @@ export function serveSharedCalls(channel: Channel, monotonicMs: () => number): v
   let handler: Handler | undefined;
   let tainted = false;
   let compiled = false;
-  let fresh: SharedCall[] = [];
-  const calls = new Map<number, SharedCall>();
-  const owner = new AsyncLocalStorage<SharedCall>();
+  let fresh: HostCall[] = [];
+  const calls = new Map<number, HostCall>();
+  const owner = new AsyncLocalStorage<HostCall>();
   const out = new FrameBatch((bytes) => channel.write(bytes));
 
   channel.onFrame((frame) => {
@@ -26,7 +27,7 @@ export function serveSharedCalls(channel: Channel, monotonicMs: () => number): v
         void load(frame.file, frame.kept);
         break;
       case 'run': {
-        const call = new SharedCall(frame.n, frame.job, out, monotonicMs);
+        const call = new HostCall(frame.n, frame.job, out, monotonicMs);
         calls.set(frame.n, call);
         // Taken together with the others of this piece.
         if (fresh.push(call) === 1) queueMicrotask(begin);
@@ -35,6 +36,8 @@ export function serveSharedCalls(channel: Channel, monotonicMs: () => number): v
       case 'ping':
         out.add({ t: 'pong' });
         break;
+      case 'recall':
+        break; // What it is given begins at once.
       default:
         calls.get(frame.n)?.heard(frame);
     }
@@ -59,12 +62,14 @@ export function serveSharedCalls(channel: Channel, monotonicMs: () => number): v
     });
   }
 
-  function start(call: SharedCall, ready: Handler): void {
+  function start(call: HostCall, ready: Handler): void {
     call.start(ready, ended);
   }
 
-  function ended(call: SharedCall): void {
+  function ended(call: HostCall): void {
     calls.delete(call.n);
+    // With those that have settled together with it, and no later: the next one may end the process.
+    out.soon();
     if (compiled) return;
     compiled = true;
     // What the handler imported when it was first needed.
@@ -101,17 +106,5 @@ export function serveSharedCalls(channel: Channel, monotonicMs: () => number): v
     channel.last();
   });
 
-  for (const name of ['stdout', 'stderr'] as const) {
-    const stream = process[name];
-    const write = stream.write.bind(stream) as (...words: unknown[]) => boolean;
-    const toCall = (chunk: unknown, ...rest: unknown[]): boolean => {
-      const by = owner.getStore();
-      if (by === undefined || by.over || !by.printed(name, chunk, rest[0]))
-        return write(chunk, ...rest);
-      const told = rest.find((word) => typeof word === 'function');
-      if (told !== undefined) process.nextTick(told as () => void);
-      return true;
-    };
-    stream.write = toCall as typeof stream.write;
-  }
+  printsGoTo(() => owner.getStore());
 }

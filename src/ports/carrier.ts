@@ -57,8 +57,11 @@ export interface JobListener {
    * when that is written down is waited for by carriers whose handlers can end this very program. Never rejects.
    */
   giving?(host?: string): Promise<void>;
-  /** The handler gets its input (its host has taken the job): from here on "it began" is true. At most once. */
-  begun(): void;
+  /**
+   * The handler gets its input (its host has taken the job): from here on "it began" is true. At most once.
+   * @param agoMs since then, where it is told later [0]: short jobs say it with their end.
+   */
+  begun(agoMs?: number): void;
   /** `ctx.progress`. Latest wins: a slow reader may skip older ones. */
   progress(update: ProgressUpdate): void;
   /** Lines for the task's log: from `ctx.log` and from stdout and stderr. Bounded by the carrier. */

@@ -122,12 +122,12 @@ export class RunAttempt {
       },
       {
         giving: (host) => this.#disk.markBegun(held, host),
-        begun: () => {
-          this.#note(held, 'startedAt');
+        begun: (agoMs = 0) => {
+          this.#note(held, 'startedAt', agoMs);
           this.attempts.feed(held, { kind: 'begun' });
           this.#ctx.pauses.begun(attempt);
           begun = true;
-          held.begunAt = this.#ctx.ports.clock.now();
+          held.begunAt = this.#ctx.ports.clock.now() - agoMs;
           timeIt();
         },
         progress: (update) => words.progress(update),
@@ -162,8 +162,8 @@ export class RunAttempt {
     this.#ctx.durations.ended(type, tookMs);
   }
 
-  #note(held: Held, what: 'startedAt' | 'endedAt'): void {
-    const at = instantText(this.#ctx.ports.clock.wall());
+  #note(held: Held, what: 'startedAt' | 'endedAt', agoMs = 0): void {
+    const at = instantText(Math.round(this.#ctx.ports.clock.wall() - agoMs));
     held.workedAt = { ...held.workedAt, [what]: at };
   }
 

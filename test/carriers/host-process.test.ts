@@ -10,6 +10,7 @@ const END: FromHost = {
   n: 1,
   outcome: { how: 'returned', result: 1 },
   logBytesDropped: 0,
+  tookUs: 0,
 };
 
 /** A process that says this in one piece, and then nothing. `hears`: with each frame, which may be to its end. */

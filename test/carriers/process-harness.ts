@@ -1,10 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  createProcessCarrier,
-  type ProcessCarrier,
-  type ProcessCarrierOptions,
-} from '../../src/carriers/process.ts';
+import { createProcessCarrier } from '../../src/carriers/process.ts';
+import type { ProcessCarrier, ProcessCarrierOptions } from '../../src/carriers/process-carrier.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { memoryLog } from './memory-log.ts';
 

@@ -1,5 +1,6 @@
 import { routed } from '../../src/carriers/hosts.ts';
-import { createProcessCarrier, type ProcessCarrier } from '../../src/carriers/process.ts';
+import { createProcessCarrier } from '../../src/carriers/process.ts';
+import type { ProcessCarrier } from '../../src/carriers/process-carrier.ts';
 import { createSharedCarrier, type SharedCarrierOptions } from '../../src/carriers/shared.ts';
 import { Suspects } from '../../src/carriers/suspects.ts';
 import { systemClock } from '../../src/system/clock.ts';

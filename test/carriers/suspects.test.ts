@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { routed } from '../../src/carriers/hosts.ts';
-import type { ProcessCarrier } from '../../src/carriers/process.ts';
+import type { ProcessCarrier } from '../../src/carriers/process-carrier.ts';
 import { Suspects } from '../../src/carriers/suspects.ts';
 import { hostDefaults } from '../../src/core/defaults.ts';
 import type { JobEnd } from '../../src/ports/carrier.ts';

@@ -15,7 +15,7 @@ it.each([-1, 0, 1])(
     const details = nested(bounds.valueDepth + more);
     const { failure } = readThrown(Object.assign(new Error('deep'), { details }));
     const outcome = { how: 'threw', error: failure };
-    expect(checkedFrame({ t: 'end', n: 1, outcome, logBytesDropped: 0 })).toBeDefined();
+    expect(checkedFrame({ t: 'end', n: 1, outcome, logBytesDropped: 0, tookUs: 0 })).toBeDefined();
     expect(Object.keys(failure.details ?? {})).toEqual([more < 0 ? 'value' : 'detailsLeftOut']);
   },
 );

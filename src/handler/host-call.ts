@@ -6,19 +6,26 @@ import { type RunningCall, startCall } from './call.ts';
 import type { ContextDoor } from './context.ts';
 import type { Handler } from './declaration.ts';
 import type { StopReason } from './errors.ts';
-import type { FrameBatch } from './frame-batch.ts';
 import { ProgressValve } from './progress-valve.ts';
 import type { CallJob, CallOutcome, FromHost, LogLevel, ToHost } from './protocol.ts';
 
+/** Where a call says something. */
+export interface CallOut {
+  /** @returns its bytes; one of more than `maxBytes` is not taken. Throws what JSON has against it. */
+  add(frame: FromHost, maxBytes?: number): number;
+  /** Out with it now: what follows may hold this thread, or end it. */
+  flush(): void;
+}
+
 /**
- * One call of several in a host. Phases: taken → running → over. What it says is out at once, for it may hold the thread
- * right after it; its end waits only for those that have settled together with it: the next one may end the process.
+ * One call in a host. Phases: taken → running → over. What it says is out at once, for it may hold the thread
+ * right after it; when its end goes out is up to who started it.
  */
-export class SharedCall implements ContextDoor {
+export class HostCall implements ContextDoor {
   readonly n: number;
   over = false;
   readonly #job: CallJob;
-  readonly #out: FrameBatch;
+  readonly #out: CallOut;
   readonly #monotonicMs: () => number;
   #progress: ProgressValve | undefined;
   #running: RunningCall | undefined;
@@ -26,25 +33,26 @@ export class SharedCall implements ContextDoor {
   #lines: Record<'stdout' | 'stderr', PrintedLines> | undefined;
   #logBytes = 0;
   #logBytesDropped = 0;
+  #begunAt = 0;
 
-  constructor(n: number, job: CallJob, out: FrameBatch, monotonicMs: () => number) {
+  constructor(n: number, job: CallJob, out: CallOut, monotonicMs: () => number) {
     this.n = n;
     this.#job = job;
     this.#out = out;
     this.#monotonicMs = monotonicMs;
   }
 
-  /** @param ended called once. */
-  start(handler: Handler, ended: (call: SharedCall) => void): void {
+  /** @param ended called once, when its end was said. */
+  start(handler: Handler, ended: (call: HostCall, how: CallOutcome['how']) => void): void {
     const end = (outcome: CallOutcome) => {
       this.#progress?.flush();
       this.#lines?.stdout.end();
       this.#lines?.stderr.end();
       this.over = true;
-      ended(this);
       this.#end(outcome);
-      this.#out.soon();
+      ended(this, outcome.how);
     };
+    this.#begunAt = this.#monotonicMs();
     // Told to stop before it was called: it never is.
     if (this.#stopped !== undefined) {
       end({ how: 'stopped' });
@@ -54,13 +62,18 @@ export class SharedCall implements ContextDoor {
     void this.#running.outcome.then(end);
   }
 
-  heard(frame: Exclude<ToHost, { t: 'load' | 'run' | 'ping' }>): void {
+  heard(frame: Exclude<ToHost, { t: 'load' | 'run' | 'recall' | 'ping' }>): void {
     if (frame.t === 'stop') {
       this.#stopped = frame.reason;
       this.#running?.abort(frame.reason);
     } else if (frame.t === 'more') this.#progress?.more();
     else if (frame.refused === undefined) this.#running?.openGate();
     else this.#running?.refuseGate(frame.refused);
+  }
+
+  /** It was told to stop. */
+  get stopped(): boolean {
+    return this.#stopped !== undefined;
   }
 
   crashed(thrown: unknown): void {
@@ -125,7 +138,8 @@ export class SharedCall implements ContextDoor {
   }
 
   #endFrame(outcome: CallOutcome): FromHost {
-    return { t: 'end', n: this.n, outcome, logBytesDropped: this.#logBytesDropped };
+    const tookUs = Math.max(0, Math.round((this.#monotonicMs() - this.#begunAt) * 1_000));
+    return { t: 'end', n: this.n, outcome, logBytesDropped: this.#logBytesDropped, tookUs };
   }
 }
 

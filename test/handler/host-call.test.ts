@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 
 import { FrameBatch } from '../../src/handler/frame-batch.ts';
+import { HostCall } from '../../src/handler/host-call.ts';
 import {
   type CallJob,
   type Declaration,
   FrameReader,
   type FromHost,
 } from '../../src/handler/protocol.ts';
-import { SharedCall } from '../../src/handler/shared-call.ts';
 
 const job = { input: {}, effectGate: 'start', labels: {} } as unknown as CallJob;
 
@@ -20,9 +20,12 @@ it('says its end in the turn of it, with those of the same moment: the next one 
   let turns = 0;
   setImmediate(() => turns++);
   const ends = [1, 2].map((n) => {
-    const call = new SharedCall(n, job, out, () => 0);
-    return new Promise<SharedCall>((ended) => {
-      call.start({ run: async () => n, declaration: {} as Declaration }, ended);
+    const call = new HostCall(n, job, out, () => 0);
+    return new Promise<HostCall>((ended) => {
+      call.start({ run: async () => n, declaration: {} as Declaration }, (call) => {
+        out.soon();
+        ended(call);
+      });
     });
   });
   await Promise.all(ends);
