@@ -66,7 +66,10 @@ describe('ten abuses', () => {
   it.each([
     ['an end without an outcome', { t: 'end', n: 1, outcome: null, logBytesDropped: 0, tookUs: 0 }],
     ['an end that ends in no known way', { t: 'end', n: 1, outcome: { how: 'well' } }],
-    ['an end without its error', { t: 'end', n: 1, outcome: { how: 'threw' }, logBytesDropped: 0, tookUs: 0 }],
+    [
+      'an end without its error',
+      { t: 'end', n: 1, outcome: { how: 'threw' }, logBytesDropped: 0, tookUs: 0 },
+    ],
     ['an end without its count', { t: 'end', n: 1, outcome: { how: 'returned', result: 1 } }],
     ['progress without an update', { t: 'progress', n: 1 }],
     ['progress beyond 100 %', { t: 'progress', n: 1, update: { percent: 101 } }],
