@@ -135,6 +135,22 @@ export const controlPlane = [
     tests: ['test/stores/durability'],
   },
   {
+    name: 'a command that failed after it had written leaves what it wrote',
+    file: 'src/stores/sqlite/group.ts',
+    find: 'if (this.#c.changes > before) throw new GroupSpoilt();',
+    replace: 'if (this.#c.changes < 0) throw new GroupSpoilt();',
+    unseen: 'its commands never throw',
+    tests: ['test/stores/sqlite.test'],
+  },
+  {
+    name: 'a group that is run again tells the notes of its first run too',
+    file: 'src/stores/command-queue.ts',
+    find: '      group.notes = [];\n      this.#group.again?.();',
+    replace: '      this.#group.again?.();',
+    unseen: 'its commands never throw',
+    tests: ['test/stores/sqlite.test'],
+  },
+  {
     name: 'a read tells of a commit before the log is synced',
     file: 'src/stores/sqlite/durable-reads.ts',
     find: '      if (pending && sees(pending.touched, given, found)) await pending.durable;\n',

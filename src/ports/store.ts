@@ -36,6 +36,9 @@ export type * from './store-rows.ts';
  * - `write` runs its work in a transaction: all of it is kept, or, when it throws, none. Works run one after
  *   the other in the order of the calls; those that wait at the same moment may share one commit, yet each
  *   rolls back alone. The promise settles only after the commit is durable.
+ * - A work may be run more than once, with another `nowMs`: where it, or one that shares its commit, throws. Only its last
+ *   run is kept, answered and told in notes, so outside of the transaction it does nothing that may not be done twice, or
+ *   for nothing.
  * - Inside a work only the transaction is awaited (no I/O, no timers): it holds the store.
  * - Each reading method answers from one committed moment; a transaction also sees what it wrote itself.
  * - `nowMs` is the one clock that instants are decided by (of the database where many nodes share it). It

@@ -8,8 +8,13 @@ export interface GroupCommit<Tx> {
   readonly pause?: Promise<void> | undefined;
   /** Later commands join the group that has begun. */
   joined?(): void;
-  /** Runs one command so that its failure undoes it alone (else it throws `GroupLost`). Returns its notes. */
+  /**
+   * Runs one command so that its failure undoes it alone; else it throws `GroupSpoilt`, or `GroupLost` where nothing can
+   * be kept. Returns its notes.
+   */
   command<T>(work: (tx: Tx) => Promise<T>): Promise<{ value: T; notes: readonly Note[] }>;
+  /** After `GroupSpoilt`: undoes the group and begins it anew, so that from now on each failure undoes its command alone. */
+  again?(): void;
   /** Throws where it could not be kept. @returns whether there was anything to keep. */
   commit(): boolean;
   /**
@@ -27,6 +32,9 @@ export class GroupLost extends Error {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
   }
 }
+
+/** A command failed after it had written, and nothing undoes it alone: all commands of its group are to be run again. */
+export class GroupSpoilt extends Error {}
 
 interface Waiting<Tx> {
   readonly work: (tx: Tx) => Promise<unknown>;
@@ -184,27 +192,39 @@ export class CommandQueue<Tx> {
   }
 
   async #runWaiting(group: Group<Tx>): Promise<void> {
-    const { outcomes, notes } = group;
-    for (const { work } of this.#take(group)) {
+    this.#take(group);
+    try {
+      await this.#runRest(group);
+    } catch (error) {
+      if (!(error instanceof GroupSpoilt)) throw error;
+      // Nobody has heard of what the first run came to.
+      group.outcomes = [];
+      group.notes = [];
+      this.#group.again?.();
+      await this.#runRest(group);
+    }
+  }
+
+  /** Commands that have no outcome yet. */
+  async #runRest({ commands, outcomes, notes }: Group<Tx>): Promise<void> {
+    for (const { work } of commands.slice(outcomes.length)) {
       try {
         const done = await this.#group.command(work);
         outcomes.push({ ok: true, value: done.value });
         notes.push(...done.notes);
       } catch (error) {
-        if (error instanceof GroupLost) throw error;
+        if (error instanceof GroupLost || error instanceof GroupSpoilt) throw error;
         outcomes.push({ ok: false, error });
       }
     }
   }
 
-  /** @returns the commands that join the group now, one at least while it has none. */
-  #take(group: Group<Tx>): readonly Waiting<Tx>[] {
+  /** What waits joins the group: one command at least while it has none. */
+  #take(group: Group<Tx>): void {
     let count = 0;
     while (count < this.#waiting.length && group.items < GROUP_MAX)
       group.items += (this.#waiting[count++] as Waiting<Tx>).items;
-    const more = this.#waiting.splice(0, count);
-    for (const one of more) group.commands.push(one);
-    return more;
+    for (const one of this.#waiting.splice(0, count)) group.commands.push(one);
   }
 
   /** Nobody may believe anything of it. */

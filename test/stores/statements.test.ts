@@ -8,6 +8,7 @@ import { makeId } from '../../src/contract/index.ts';
 import { submitTask } from '../../src/core/task.ts';
 import { claimTask } from '../../src/core/task-claim.ts';
 import type { Transaction } from '../../src/ports/store.ts';
+import { CommandQueue, GroupSpoilt } from '../../src/stores/command-queue.ts';
 import { ATTEMPT_COLUMNS, TASK_COLUMNS } from '../../src/stores/sqlite/columns.ts';
 import { Connection } from '../../src/stores/sqlite/connection.ts';
 import { SqliteGroup } from '../../src/stores/sqlite/group.ts';
@@ -56,11 +57,11 @@ async function ran(work: () => Promise<unknown>): Promise<string[]> {
 
 const facts = { dueAtMs: undefined, attention: false };
 
-async function put(tx: Transaction) {
+async function put(tx: Transaction, inputJson = '1') {
   const id = makeId('tsk', tx.nowMs, random.bytes(10));
   const request = { type: 'demo/hello', schemaVersion: 1, input: 1, idempotencyKey: id };
   const { task } = submitTask(tx.nowMs, request, { id, project: 'p', by: 'key:k' });
-  return tx.insertTask(task, { ...facts, rank: task.createdAtMs, inputJson: '1' });
+  return tx.insertTask(task, { ...facts, rank: task.createdAtMs, inputJson });
 }
 
 /** A bit of everything that is asked often. */
@@ -202,13 +203,15 @@ it('write only what changes, also when a row is read twice and was written in be
   expect(await kept()).toEqual(task);
 
   // What a command that failed has written is not taken for kept.
-  group.begin();
-  const failed = group.command(async (tx) => {
+  const fails = async (tx: Transaction) => {
     const row = await read(tx);
     await tx.saveTask(row, { ...row.task, seq: 9 }, facts);
     throw new Error('no');
-  });
-  await expect(failed).rejects.toThrow('no');
+  };
+  group.begin();
+  await expect(group.command(fails)).rejects.toThrow(GroupSpoilt);
+  group.again();
+  await expect(group.command(fails)).rejects.toThrow('no');
   await group.command(async (tx) => {
     const row = await read(tx);
     await tx.saveTask(row, { ...row.task, seq: 9 }, facts);
@@ -216,6 +219,59 @@ it('write only what changes, also when a row is read twice and was written in be
   group.commit();
   expect(await kept()).toEqual({ ...task, seq: 9 });
 });
+
+it('undo nothing for a command that fails before it has written, and make savepoints where one has', async () => {
+  const steps: string[] = [];
+  const { step } = c;
+  c.step = (sql) => {
+    steps.push(sql);
+    step.call(c, sql);
+  };
+  const queue = new CommandQueue<Transaction>(group);
+  const fails = (tx: Transaction, written: boolean) =>
+    (written ? put(tx) : tx.due(1)).then(() => Promise.reject(new Error('no')));
+  await Promise.allSettled([queue.run(put), queue.run((tx) => fails(tx, false)), queue.run(put)]);
+  expect(steps.splice(0)).toEqual(['BEGIN IMMEDIATE', 'COMMIT']);
+  await Promise.allSettled([queue.run(put), queue.run((tx) => fails(tx, true))]);
+  const [kept, undone] = ['SAVEPOINT command', 'ROLLBACK TO command'];
+  const end = 'RELEASE command';
+  expect(steps.splice(0)).toEqual([
+    ...['BEGIN IMMEDIATE', 'ROLLBACK', 'BEGIN IMMEDIATE'],
+    ...[kept, end, kept, undone, end, 'COMMIT'],
+  ]);
+  // The next group is as any other.
+  await queue.run(put);
+  expect(steps).toEqual(['BEGIN IMMEDIATE', 'COMMIT']);
+  expect(c.get('SELECT count(*) AS n FROM tasks')?.n).toBe(4);
+});
+
+it.each([false, true])(
+  'a full disk refuses the whole group, and the next is kept (run again: %s)',
+  async (again) => {
+    const queue = new CommandQueue<Transaction>(group);
+    await queue.run(put);
+    const pages = c.get('PRAGMA page_count')?.page_count;
+    c.script(`PRAGMA max_page_count = ${pages}`);
+    const large = async (tx: Transaction) => {
+      await put(tx, JSON.stringify('x'.repeat(100_000)));
+    };
+    const spoils = async (tx: Transaction) => {
+      await tx.saveSession('p', 'w', 's', false);
+      throw new Error('no');
+    };
+    const done = await Promise.allSettled([
+      ...(again ? [queue.run(spoils)] : []),
+      queue.run(async (tx) => tx.saveSession('p', 'w', 's', false)),
+      queue.run(large),
+    ]);
+    for (const one of done)
+      expect(one).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
+    expect(c.get('SELECT count(*) AS n FROM sessions')?.n).toBe(0);
+    c.script('PRAGMA max_page_count = 1000000');
+    await queue.run(large);
+    expect(c.get('SELECT count(*) AS n FROM tasks')?.n).toBe(2);
+  },
+);
 
 it('find what people look at by an index, however many tasks there are', async () => {
   await command(put);

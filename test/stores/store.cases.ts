@@ -221,6 +221,40 @@ export function storeCases(
       expect(await store.write(async (tx) => (await tx.due(10)).length)).toBe(2);
     });
 
+    it('keeps and tells the others of a group once, whichever of them fails, written or not', async () => {
+      const got: Note[] = [];
+      store.subscribe((notes) => got.push(...notes));
+      const note = (workerId: string): Note => ({ kind: 'drain', project: 'p', workerId });
+      const before = store.stats;
+      const facts = { dueAtMs: nowMs, attention: false, rank: 0, inputJson: '1' };
+      const tasks = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ ...taskOf(), id }));
+      const done = await Promise.allSettled(
+        tasks.map((task) =>
+          store.write(async (tx) => {
+            tx.announce(note(task.id));
+            if (task.id === 'b') throw new Error('no');
+            // Those before it are there, those that failed are not.
+            const seen = (await tx.due(10)).map((row) => row.task.id);
+            const { ref } = await tx.insertTask(task, facts);
+            await tx.addEvents(ref, 1, [{ kind: 'submitted', by: 'k', data: {} }]);
+            if (task.id === 'c') throw new Error('no');
+            return seen;
+          }),
+        ),
+      );
+      expect(
+        done.map((one) => (one.status === 'fulfilled' ? one.value : one.reason.message)),
+      ).toEqual([[], 'no', 'no', ['a'], ['a', 'd']]);
+      expect(got).toEqual(['a', 'd', 'e'].map(note));
+      expect(store.stats.commands - before.commands).toBe(5);
+      expect(store.stats.failures).toBe(before.failures);
+      for (const { id } of tasks) {
+        const row = await store.task('p', id);
+        expect(row !== undefined).toBe(id !== 'b' && id !== 'c');
+        if (row) expect(await store.events(row.ref, 0, 10)).toHaveLength(1);
+      }
+    });
+
     it('runs commands one after the other in the order they were given', async () => {
       const row = await insert(taskOf());
       const add = () =>

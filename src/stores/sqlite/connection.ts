@@ -33,6 +33,13 @@ export class Connection {
     return this.#prepared(sql, this.#lists).all(...values) as unknown as Values[];
   }
 
+  /** Of a statement that removes rows: those. */
+  removed(sql: string, ...values: Value[]): Row[] {
+    const rows = this.all(sql, ...values);
+    this.#changes += rows.length;
+    return rows;
+  }
+
   /** @returns how many rows were changed, and the rowid of the last that was inserted. */
   run(sql: string, ...values: Value[]): { changes: number; ref: number } {
     const done = this.#prepared(sql).run(...values);
@@ -46,7 +53,7 @@ export class Connection {
     this.#prepared(sql).run();
   }
 
-  /** Rows that `run` has changed since it was opened, undone ones included. */
+  /** Rows that were changed since it was opened, undone ones included. */
   get changes(): number {
     return this.#changes;
   }

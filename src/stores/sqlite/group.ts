@@ -1,5 +1,5 @@
 import type { Note, Reads, Transaction } from '../../ports/store.ts';
-import { type GroupCommit, GroupLost } from '../command-queue.ts';
+import { type GroupCommit, GroupLost, GroupSpoilt } from '../command-queue.ts';
 import { attemptSights } from './attempt-sights.ts';
 import { attentionReads } from './attention.ts';
 import type { Checkpoints } from './checkpoints.ts';
@@ -23,7 +23,11 @@ export const sqliteReads = (c: Connection, kept?: Kept): Reads => ({
   ...keyReads(c),
 });
 
-/** Commands of one commit, each in a savepoint of its own; durable once the log is synced. */
+/**
+ * Commands of one commit; durable once the log is synced. Hardly one ever fails after it has written, so no savepoint is
+ * made for it: with one open SQLite copies every page once more that a command is the first to change. Where one does,
+ * all are undone and run again, each in a savepoint of its own.
+ */
 export class SqliteGroup implements GroupCommit<Transaction> {
   readonly #c: Connection;
   readonly #files: KeptFiles;
@@ -33,6 +37,8 @@ export class SqliteGroup implements GroupCommit<Transaction> {
   /** One time for the whole group: instants of commands that share a commit may be the same. */
   #nowMs = 0;
   #changesBefore = 0;
+  /** The group is run again: its commands have savepoints. */
+  #apart = false;
   #notes: Note[] = [];
   readonly #kept: Kept;
   #touched = new Touched();
@@ -73,6 +79,17 @@ export class SqliteGroup implements GroupCommit<Transaction> {
 
   begin(): void {
     this.#files.checkSometimes();
+    this.#apart = false;
+    this.#open();
+  }
+
+  again(): void {
+    this.#apart = true;
+    this.#c.step('ROLLBACK');
+    this.#open();
+  }
+
+  #open(): void {
     this.#nowMs = this.#now();
     this.#changesBefore = this.#c.changes;
     this.#touched = new Touched();
@@ -89,16 +106,22 @@ export class SqliteGroup implements GroupCommit<Transaction> {
     this.#notes = [];
     this.#kept.tasks.forget();
     this.#kept.attempts.forget();
-    this.#c.step('SAVEPOINT command');
+    const before = this.#c.changes;
+    if (this.#apart) this.#c.step('SAVEPOINT command');
     try {
       const value = await work(this.#transaction);
-      this.#c.step('RELEASE command');
+      if (this.#apart) this.#c.step('RELEASE command');
+      // It took no notice of a statement that failed so.
+      else if (!this.#c.database.isTransaction) throw new Error('The transaction is gone');
       return { value, notes: this.#notes };
     } catch (error) {
       // A full or failing disk makes SQLite give up the whole transaction, not the statement alone.
       if (!this.#c.database.isTransaction) throw new GroupLost(error);
-      this.#c.step('ROLLBACK TO command');
-      this.#c.step('RELEASE command');
+      if (this.#apart) {
+        this.#c.step('ROLLBACK TO command');
+        this.#c.step('RELEASE command');
+      } else if (this.#c.changes > before) throw new GroupSpoilt();
+      // Else there is nothing to undo: a statement that fails undoes itself.
       throw error;
     }
   }

@@ -109,7 +109,7 @@ export function journalWrites(
       while (kept > bounds.lines || (chars > bounds.chars && kept > 1)) {
         // A quarter at a time, so that the cutting is not done anew for each line.
         const cut = Math.max(1, Math.floor(kept / 4));
-        const gone = c.all(
+        const gone = c.removed(
           'DELETE FROM logs WHERE task = ? AND n <= ? RETURNING text',
           taskRef,
           n - kept + cut,
