@@ -88,6 +88,7 @@ export function numbersTable(history: History, of: TypeHistory): Html {
       { head: 'Started to ended: half, 95 %' },
     ],
     some.map(row),
+    true,
   );
 }
 

@@ -42,6 +42,11 @@ export function notice(tone: Tone, ...words: HtmlValue[]): Html {
   return html`<div class="notice ${tone}"><span class="mark" aria-hidden="true">${MARKS[tone]}</span><div>${words}</div></div>`;
 }
 
+/** The one sentence that a page begins with: whether anything is wrong. */
+export function verdict(tone: Tone, ...words: HtmlValue[]): Html {
+  return html`<p class="verdict ${tone}"><span class="mark" aria-hidden="true">${MARKS[tone]}</span><span>${words}</span></p>`;
+}
+
 /**
  * A moment as the time since then or until then; the exact one shows on hover and stands in the markup.
  * @param at milliseconds since 1970, or an instant of the contract. @param nowMs of the same clock (`request.nowMs`).
@@ -116,12 +121,49 @@ export interface Row {
   readonly tone?: Tone;
 }
 
-/** A table whose rows become cards where it is narrow. The first cell of a row names it. */
-export function table(caption: string, columns: readonly Column[], rows: readonly Row[]): Html {
+/** Rows that belong together, under a heading of their own. */
+export interface RowGroup {
+  /** Its own on this page. */
+  readonly id: string;
+  readonly heading: HtmlValue;
+  readonly rows: readonly Row[];
+}
+
+/**
+ * A table whose rows become cards where it is narrow. The first cell of a row names it.
+ * @param captionSeen where no heading says it already; else only screen readers have it.
+ */
+export function table(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly Row[],
+  captionSeen = false,
+): Html {
+  return framed(caption, columns, html`<tbody>${tableRows(columns, rows)}</tbody>`, captionSeen);
+}
+
+/** The same with groups of rows: the columns are named once. */
+export function groupedTable(
+  caption: string,
+  columns: readonly Column[],
+  groups: readonly RowGroup[],
+): Html {
+  const bodies = groups.map(
+    ({ id, heading, rows }) =>
+      html`<tbody id="${id}"><tr class="group"><th scope="rowgroup" colspan="${columns.length}">${heading}</th></tr>${tableRows(columns, rows)}</tbody>`,
+  );
+  return framed(caption, columns, html`${bodies}`, false);
+}
+
+function framed(caption: string, columns: readonly Column[], body: Html, seen: boolean): Html {
   const head = columns.map(
     ({ head, figures }) => html`<th scope="col"${figures && html` class="figures"`}>${head}</th>`,
   );
-  const body = rows.map(({ id, cells, tone }) => {
+  return html`<table class="cards"><caption${!seen && html` class="hidden"`}>${caption}</caption><thead><tr>${head}</tr></thead>${body}</table>`;
+}
+
+function tableRows(columns: readonly Column[], rows: readonly Row[]): readonly Html[] {
+  return rows.map(({ id, cells, tone }) => {
     const inner = cells.map((cell, index) => {
       const { head = '', plain, figures } = columns[index] ?? { head: '' };
       const label = plain ? none : html` data-head="${head}"`;
@@ -132,5 +174,4 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
     });
     return html`<tr id="${id}"${tone && html` class="row-${tone}"`}>${inner}</tr>`;
   });
-  return html`<table class="cards"><caption>${caption}</caption><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
 }

@@ -63,7 +63,7 @@ function workersTable({ serving }: TypeSight): Html {
     { head: 'Effect safety as it declares it' },
     { head: 'Pools' },
   ];
-  return table('Their slots are for all types that they serve', columns, rows);
+  return table('Their slots are for all types that they serve', columns, rows, true);
 }
 
 function schemaPart(schema: unknown): Html {

@@ -18,6 +18,7 @@ import {
   type Tone,
   table,
   userText,
+  verdict,
   when,
 } from './parts.ts';
 import { typeAddress } from './types-list.ts';
@@ -44,11 +45,31 @@ export function workersList({ workers, nowMs }: WorkersModel): Html {
     { head: 'Pools' },
     { head: 'Handlers' },
   ];
-  return html`<h1>Workers</h1><p>${summary(workers)}</p>${table(
+  return html`<h1>Workers</h1>${verdictOf(workers, nowMs)}${table(
     'Workers, what needs somebody first',
     columns,
     sorted.map((worker) => row(worker, nowMs)),
   )}`;
+}
+
+/** Whether one of them needs somebody, and how they are. */
+function verdictOf(workers: readonly WorkerView[], nowMs: number): Html {
+  const weights = workers.map((worker) => workerWeight(worker, nowMs));
+  const count = (weight: string) => weights.filter((one) => one === weight).length;
+  const [act, look] = [count('act'), count('look')];
+  const states = html`<small>${summary(workers)}</small>`;
+  const need = (n: number, one: string, many: string) =>
+    `${counted(n, 'worker')} ${n === 1 ? one : many}`;
+  if (act > 0)
+    return verdict(
+      'bad',
+      `${need(act, 'needs', 'need')} somebody${look > 0 ? `; ${look} more should be looked at` : ''}. `,
+      states,
+    );
+  if (look > 0) return verdict('warn', `${need(look, 'should', 'should')} be looked at. `, states);
+  if (workers.every(({ state }) => state === 'offline'))
+    return verdict('warn', 'No worker is online. ', states);
+  return verdict('good', 'All workers are well. ', states);
 }
 
 /** `3 ready, 1 full, 2 offline`. */
@@ -101,7 +122,7 @@ export function typeLink(one: { readonly type: string; readonly schemaVersion: n
 }
 
 export function taskLink(id: string): Html {
-  return html`<a href="${address('/tasks/{id}', { id })}">${code(id)}</a>`;
+  return html`<a class="task-id" href="${address('/tasks/{id}', { id })}">${code(id)}</a>`;
 }
 
 function workingOn(attempts: NonNullable<WorkerView['attempts']>): Html {

@@ -64,6 +64,22 @@ describe('what needs a person', () => {
     expect(await words('/tasks', 'attention')).toContain('Nothing needs a person.');
   });
 
+  it('is counted in the first sentence, with what runs and waits, and its columns are named once', async () => {
+    for (const code of ['BROKE', 'TORN']) {
+      const { attempt } = await world.running();
+      await world.report(attempt, 'fail', failure(code, 'paper jam'));
+    }
+    await world.running();
+    await world.submit({ pool: 'gpu' });
+    const { text } = await visitor.get('/tasks');
+    expect(plain(text)).toContain(
+      'Tasks Submit a task ✕ 3 things need a person. 1 running , 1 queued',
+    );
+    expect(text.match(/<th scope="col">Why<\/th>/g)).toHaveLength(1);
+    // Counts and filters are of the list, below.
+    expect(text.indexOf('id="attention"')).toBeLessThan(text.indexOf('Tasks by status'));
+  });
+
   it('names an outcome that is not known, why, and the page where it is resolved', async () => {
     const { task, attempt } = await world.running({ effectSafety: 'non-idempotent' });
     await world.gate(attempt);

@@ -26,7 +26,9 @@ describe('workers', () => {
     await garage.present('den', { spool: { pending: 3, bytes: 900, oldestMs: 90_000, ok: true } });
     await garage.present('exit', { state: 'offline' });
     const { words, text } = await page('/workers');
-    expect(words).toContain('3 ready, 1 full, 1 offline');
+    expect(words).toContain(
+      'Workers ✕ 1 worker needs somebody; 1 more should be looked at. 3 ready, 1 full, 1 offline',
+    );
     expect(words).toContain('full: all 4 slots are working; do not restart it');
     expect(words).toContain('claims nothing: the disk is full');
     expect(words).toContain(
@@ -38,6 +40,13 @@ describe('workers', () => {
     expect(order).toEqual(order.toSorted((a, b) => a - b));
     expect(text).toContain('<tr id="worker-cellar" class="row-bad">');
     expect(text).toContain('<tr id="worker-den" class="row-warn">');
+  });
+
+  it('are well where none needs anybody, and none is enough where all are offline', async () => {
+    await garage.present('attic');
+    expect((await page('/workers')).words).toContain('✓ All workers are well. 1 ready');
+    await garage.present('attic', { state: 'offline' });
+    expect((await page('/workers')).words).toContain('▲ No worker is online. 1 offline');
   });
 
   it('go first whose key has ended, also when they are silent since', async () => {

@@ -26,6 +26,7 @@ h1 { font-size: 1.6rem; margin-top: 0.5rem; }
 h2 { font-size: 1.25rem; }
 h3 { font-size: 1.05rem; }
 h1 small, h2 small, h3 small { font-weight: 400; color: var(--faint); font-size: 0.85em; }
+td, dd, time, .verdict { font-variant-numeric: tabular-nums; }
 p, ul, ol, dl, table, pre { margin: 0.5em 0; }
 a { color: var(--link); text-underline-offset: 0.15em; }
 code, pre, kbd { font-family: var(--mono); font-size: 0.92em; }
@@ -38,5 +39,5 @@ main:focus-visible { outline: none; }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 @media (prefers-reduced-motion: no-preference) { .fresh { animation: fresh 1.5s ease-out; } }
 @keyframes fresh { from { background: var(--busy-ground); } }
-@media print { header nav, form, .skip, footer { display: none; } }
+@media print { header nav, form, .skip, footer, .account, .actions, .button, .copy, .pager, .spans, .statuses, #filters { display: none; } }
 `;

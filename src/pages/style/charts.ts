@@ -10,6 +10,7 @@ export const CHARTS = `.chart { display: block; width: 100%; min-width: 6rem; ma
 .facts dd p { margin: 0; }
 td p, th p { margin: 0.15rem 0; }
 td .chart + p { font-size: 0.85rem; color: var(--faint); }
+.task-id { font-size: 0.85rem; }
 .note { font-size: 0.9rem; color: var(--tone, var(--faint)); }
 .spans ul { display: flex; flex-wrap: wrap; gap: 0 1rem; list-style: none; margin: 0; padding: 0; }
 .spans a { display: block; padding: 0.5rem 0; }

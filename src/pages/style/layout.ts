@@ -14,6 +14,8 @@ body > header { border-bottom: 1px solid var(--line); background: var(--raised);
 .account select { max-width: 14rem; }
 .account a, .account button { padding-block: 0.4rem; }
 .label { color: var(--faint); }
+.top { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0.25rem 1rem; }
+.top h1 { margin-bottom: 0.5rem; }
 main { flex: 1; padding-block: 0.5rem 2rem; }
 footer { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1.5rem; border-top: 1px solid var(--line); font-size: 0.9rem; color: var(--faint); }
 #live-state[data-state]::before { content: "○ "; }

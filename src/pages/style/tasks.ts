@@ -1,5 +1,5 @@
 /** Lists of tasks, one task. */
-export const TASKS = `.statuses a { display: inline-block; padding: 0.35rem 0.6rem; border: 1px solid var(--line); border-radius: 1em; text-decoration: none; color: inherit; }
+export const TASKS = `.statuses { gap: 0.4rem; } .statuses a { display: inline-block; padding: 0.25rem 0.6rem; border: 1px solid var(--line); border-radius: 1em; font-size: 0.9rem; text-decoration: none; color: inherit; }
 .statuses a[aria-current] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); font-weight: 600; }
 .labels { display: flex; flex-wrap: wrap; gap: 0.2rem 0.4rem; list-style: none; margin: 0.2rem 0 0; padding: 0; font-size: 0.85em; color: var(--faint); }
 .labels li { padding: 0 0.4em; border: 1px solid var(--line); border-radius: 0.3rem; max-width: 100%; }
@@ -11,7 +11,6 @@ progress { width: 8rem; max-width: 100%; height: 0.8rem; vertical-align: middle;
 .choices { display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; }
 .choices label { font-weight: 400; padding: 0.3rem 0; }
 .tasks-filter .error { margin: 0.2rem 0; max-width: 20rem; }
-#attention caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 td .button { white-space: normal; }
 @media (min-width: 48.01rem) {
   #attention table { table-layout: fixed; }

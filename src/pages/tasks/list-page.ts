@@ -4,7 +4,17 @@ import { typeKey } from '../../contract/type-key.ts';
 import { cappedWords, numberWords } from '../../core/count-words.ts';
 import { pager } from '../address.ts';
 import { type Html, html, none } from '../html.ts';
-import { badge, code, fold, notice, table, userText, when } from '../parts.ts';
+import {
+  badge,
+  code,
+  counted,
+  fold,
+  groupedTable,
+  notice,
+  userText,
+  verdict,
+  when,
+} from '../parts.ts';
 import type { AttentionItem, AttentionSection } from './attention.ts';
 import { type Comparison, comparisonHtml } from './comparison.ts';
 import { type FilterProblem, type Filters, isLimited, listAddress } from './filters.ts';
@@ -41,14 +51,13 @@ export interface StatusCount {
 export function listHtml(model: ListModel): Html {
   const { overview, comparison, filters, maySubmit } = model;
   const limited = isLimited(filters);
-  return html`<h1>Tasks</h1>
-${statusBar(model)}
-${maySubmit && html`<p class="actions"><a class="button" href="/submit">Submit a task</a></p>`}
+  return html`<div class="top"><h1>Tasks</h1>${maySubmit && html` <a class="button main" href="/submit">Submit a task</a>`}</div>
 ${comparison && html`${notice('warn', html`<p>Nobody serves what these tasks ask for.</p>`)}${comparisonHtml(comparison)}`}
-${overview && attentionHtml(overview.attention, model.nowMs)}
+${overview && attentionHtml(overview, model)}
 ${overview && overview.running.length > 0 && runningHtml(overview.running, overview.runningInAll, model.nowMs)}
 <section id="list">
 <h2>${limited ? 'Tasks found' : filters.cursor === '' ? 'All tasks' : 'Older tasks'}</h2>
+${statusBar(model)}
 ${filterForm(model)}
 ${model.problems.length === 0 && found(model)}
 ${pager(model.url, model.cursor)}
@@ -72,39 +81,50 @@ ${counts.map(({ status, count, most }) =>
 </ul></nav>`;
 }
 
-function attentionHtml(sections: readonly AttentionSection[], nowMs: number): Html {
-  if (sections.length === 0)
-    return html`<section id="attention">${notice('good', html`<p>Nothing needs a person.</p>`)}</section>`;
-  return html`<section id="attention"><h2>Needs a person</h2>
-${sections.map(
-  (
-    section,
-  ) => html`<section id="attention-${section.kind}"><h3>${badge(section.tone, section.heading)}</h3>
-${table(
-  section.heading,
+/** Whether anything is wrong, in one sentence, and then what it is. */
+function attentionHtml(
+  { attention, runningInAll }: NonNullable<ListModel['overview']>,
+  { counts, nowMs }: ListModel,
+): Html {
+  const queued = counts.find(({ status }) => status === 'queued')?.count ?? 0;
+  const rest = html`<small>${runningInAll > 0 ? html`<a href="#running">${numberWords(runningInAll)} running</a>` : 'none running'}, ${queued > 0 ? html`<a href="${listAddress({ statuses: ['queued'] })}">${numberWords(queued)} queued</a>` : 'none queued'}</small>`;
+  if (attention.length === 0)
+    return html`<section id="attention">${verdict('good', html`Nothing needs a person. `, rest)}</section>`;
+  const things = attention.reduce((sum, { items }) => sum + items.length, 0);
+  const more = attention.some((section) => section.more !== undefined);
+  const tone = attention.some((section) => section.tone === 'bad') ? 'bad' : 'warn';
+  return html`<section id="attention">${verdict(
+    tone,
+    html`${more && 'More than '}${counted(things, 'thing')} ${things === 1 && !more ? 'needs' : 'need'} a person. `,
+    rest,
+  )}<h2 class="hidden">Needs a person</h2>
+${groupedTable(
+  'What needs a person, the worst first',
   [
     { head: 'Task' },
     { head: 'Why' },
     { head: 'Since', figures: true },
     { head: 'What to do', plain: true },
   ],
-  section.items.map((item) => ({
-    id: item.id,
-    tone: section.tone,
-    cells: [
-      itemName(item),
-      html`<span dir="auto">${item.why}</span>`,
-      when(item.at, nowMs),
-      html`<a class="button" href="${item.action.href}">${item.action.words}<span class="hidden">: ${typeKey(item.of.type, item.of.schemaVersion)}, ${item.beside}</span></a>`,
-    ],
+  attention.map((section) => ({
+    id: `attention-${section.kind}`,
+    heading: html`${badge(section.tone, section.heading)}${section.more && html` <a href="${section.more.href}">${section.more.words}</a>`}`,
+    rows: section.items.map((item) => ({
+      id: item.id,
+      tone: section.tone,
+      cells: [
+        itemName(item),
+        html`<span dir="auto">${item.why}</span>`,
+        when(item.at, nowMs),
+        html`<a class="button main" href="${item.action.href}">${item.action.words}<span class="hidden">: ${typeKey(item.of.type, item.of.schemaVersion)}, ${item.beside}</span></a>`,
+      ],
+    })),
   })),
-)}
-${section.more && html`<p><a href="${section.more.href}">${section.more.words}</a></p>`}</section>`,
 )}</section>`;
 }
 
 function itemName({ of, beside }: AttentionItem): Html {
-  return html`<a href="${of.href}">${code(typeKey(of.type, of.schemaVersion))}</a> <small class="faint">${userText(beside)}</small>`;
+  return html`<a href="${of.href}">${code(typeKey(of.type, of.schemaVersion))}</a> <small class="id">${userText(beside)}</small>`;
 }
 
 function runningHtml(tasks: readonly TaskView[], inAll: number, nowMs: number): Html {

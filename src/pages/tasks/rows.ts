@@ -12,7 +12,7 @@ import { statusBadge, toneOf } from './status.ts';
 
 /** Its type, literal, which leads to the task; its id beneath. */
 export function taskName({ id, type, schemaVersion }: Named): Html {
-  return html`<a href="${taskAddress(id)}">${code(typeKey(type, schemaVersion))}</a> <small class="faint">${code(id)}</small>`;
+  return html`<a href="${taskAddress(id)}">${code(typeKey(type, schemaVersion))}</a> <small class="id">${code(id)}</small>`;
 }
 
 type Named = Pick<TaskView, 'id' | 'type' | 'schemaVersion'>;
