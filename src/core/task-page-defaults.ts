@@ -14,6 +14,10 @@ export const taskPageDefaults = {
   logLines: 200,
   /** Of an input or a result that the page shows; the whole is a download. */
   valueChars: 8_000,
+  /** What is shorter is not folded: it takes no more place than the words around it. */
+  openChars: 400,
+  /** Keys in a journal whose names are looked up: each is a read, and a task has one or two. */
+  keysNamed: 20,
   /** A page with something that runs is read again so often: no hint tells progress, and workers gather it for half a second. */
   liveProgressMs: 2_000,
   /** Other projects whose workers are looked at for a near miss. */

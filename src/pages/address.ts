@@ -33,13 +33,26 @@ function search(query: Query): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Links of a list that is read page by page: the cursor stands in the address. @param cursor of the next page. */
+/**
+ * Links of a list that is read page by page: the cursor stands in the address, and those of the pages before it, so that there is a way back.
+ * @param cursor of the next page.
+ */
 export function pager(url: URL, cursor: string | undefined): Html {
+  const here = url.searchParams.get('cursor') ?? '';
+  const before = url.searchParams.getAll('before');
   const first =
-    url.searchParams.has('cursor') &&
-    html`<a href="${withQuery(url, { cursor: undefined })}">First page</a>`;
+    here !== '' &&
+    html`<a href="${withQuery(url, { cursor: undefined, before: undefined })}">First page</a>`;
+  // One page before the second is the first.
+  const previous =
+    before.length > 0 &&
+    html`<a rel="prev" href="${withQuery(url, { cursor: before.at(-1), before: before.slice(0, -1) })}">Previous page</a>`;
   const next =
-    cursor !== undefined && html`<a rel="next" href="${withQuery(url, { cursor })}">Next page</a>`;
+    cursor !== undefined &&
+    html`<a rel="next" href="${withQuery(url, { cursor, before: here === '' ? [] : [...before, here].slice(-PAGES_BACK) })}">Next page</a>`;
   if (!first && !next) return none;
-  return html`<nav class="pager" aria-label="Pages of this list">${first} ${next}</nav>`;
+  return html`<nav class="pager" aria-label="Pages of this list">${first} ${previous} ${next}</nav>`;
 }
+
+/** Steps back that an address holds: it stays short enough to be shared. */
+const PAGES_BACK = 20;

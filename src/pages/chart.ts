@@ -12,8 +12,20 @@ const BAR = 4;
 const GAP = 1;
 const HEIGHT = 40;
 
+/** What stands at its edges, for the eye: the sentence beside it says it to all. */
+export interface ChartLabels {
+  /** The highest value. */
+  readonly most: string;
+  readonly from: string;
+}
+
 /** @param says what it shows, as a sentence. @param kind of its colours: what the upper part stands for. */
-export function chart(bars: readonly ChartBar[], kind: 'outcomes' | 'latency', says: string): Html {
+export function chart(
+  bars: readonly ChartBar[],
+  kind: 'outcomes' | 'latency',
+  says: string,
+  labels: ChartLabels,
+): Html {
   const most = Math.max(...bars.map(({ low, high }) => low + high), 0);
   const width = bars.length * BAR;
   // Nothing at all is a flat line; what is there can be seen.
@@ -29,5 +41,5 @@ export function chart(bars: readonly ChartBar[], kind: 'outcomes' | 'latency', s
       part('high', upper, Math.max(0, HEIGHT - lower - upper)),
     ];
   });
-  return html`<svg class="chart ${kind}" role="img" aria-label="${says}" viewBox="0 0 ${width} ${HEIGHT + 1}" preserveAspectRatio="none"><rect class="floor" x="0" y="${HEIGHT}" width="${width}" height="1"/>${drawn}</svg>`;
+  return html`<div class="plot"><div class="edge" aria-hidden="true">${labels.most}</div><svg class="chart ${kind}" role="img" aria-label="${says}" viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none">${drawn}</svg><div class="edge ends" aria-hidden="true"><span>${labels.from}</span><span>now</span></div></div>`;
 }

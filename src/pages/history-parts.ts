@@ -20,8 +20,15 @@ export function endedPart(history: History, of: TypeHistory | undefined, charted
   const words = endedWords(history, of);
   if (of === undefined || !charted) return html`<p class="faint">${words}</p>`;
   const bars = of.bars.map(({ succeeded, failed }) => ({ low: succeeded, high: failed }));
-  return html`${chart(bars, 'outcomes', `Ended attempts, ${axis(history)}: ${words}.`)}<p>${words}</p>`;
+  return html`${chart(bars, 'outcomes', `Ended attempts, ${axis(history)}: ${words}.`, { most: `${most(of)} in ${durationWords(history.barMs)}`, from: fromWords(history) })}<p>${words}</p>`;
 }
+
+const most = ({ bars }: TypeHistory) =>
+  Math.max(0, ...bars.map((bar) => bar.succeeded + bar.failed));
+
+/** Where its time begins: `-1 h`. */
+const fromWords = ({ barMs, fromMs, toMs }: History) =>
+  `\u2212${durationWords(Math.ceil((toMs - fromMs) / barMs) * barMs)}`;
 
 /** `about 312 ended, 4 failed or lost (1 %), at most 12 in a minute`. */
 export function endedWords(history: History, of: TypeHistory | undefined): string {
@@ -32,8 +39,8 @@ export function endedWords(history: History, of: TypeHistory | undefined): strin
     of.failed === 0 || share === undefined
       ? 'none failed or lost'
       : `${of.failed} failed or lost (${shareWords(share)})`;
-  const most = Math.max(...of.bars.map((bar) => bar.succeeded + bar.failed + bar.other));
-  return `${history.every > 1 ? 'about ' : ''}${all} ended, ${failed}, at most ${most} in ${durationWords(history.barMs)}`;
+  const highest = Math.max(...of.bars.map((bar) => bar.succeeded + bar.failed + bar.other));
+  return `${history.every > 1 ? 'about ' : ''}${all} ended, ${failed}, at most ${highest} in ${durationWords(history.barMs)}`;
 }
 
 export function latencyPart(
@@ -48,8 +55,9 @@ export function latencyPart(
     const { p50, p95 } = bar[which] ?? { p50: 0, p95: 0 };
     return { low: p50, high: p95 - p50 };
   });
+  const longest = Math.max(...of.bars.map((bar) => bar[which]?.p95 ?? 0));
   const what = which === 'waited' ? 'Time from queued to started' : 'Time from started to ended';
-  return html`${chart(bars, 'latency', `${what}, ${axis(history)}: ${words}.`)}<p>${words}</p>`;
+  return html`${chart(bars, 'latency', `${what}, ${axis(history)}: ${words}.`, { most: durationWords(longest), from: fromWords(history) })}<p>${words}</p>`;
 }
 
 /** `half within 20 ms, 95 % within 4.2 s`; a number stays with its sign. */

@@ -1,4 +1,4 @@
-import { type HistorySpan, historyDefaults } from '../core/history-defaults.ts';
+import type { HistorySpan } from '../core/history-defaults.ts';
 import type { History } from '../core/type-history.ts';
 import { stateWords } from '../core/worker-words.ts';
 import { address } from './address.ts';
@@ -29,7 +29,7 @@ ${facts([
   ['Pools', view.pools.length > 0 && userText(view.pools.join(', '))],
 ])}
 <p class="actions">${maySubmit && html`<a class="button" href="${address('/submit', {}, of)}">Submit one</a> `}<a href="${address('/tasks', {}, of)}">Its tasks</a></p>
-<h2>The last ${historyDefaults.spans[span].words}</h2>
+<h2>How it went</h2>
 ${spanChoice(url, span)}
 <div class="charts">
 <section><h3>Ended</h3>${endedPart(history, past)}</section>

@@ -15,7 +15,17 @@ import type { QueueGroup } from '../ports/store-rows.ts';
 import { address } from './address.ts';
 import { endedPart, historyNote, latencyPart, spanChoice } from './history-parts.ts';
 import { type Html, html, none } from './html.ts';
-import { brief, code, counted, duration, notice, type Row, type Tone, table } from './parts.ts';
+import {
+  brief,
+  code,
+  counted,
+  duration,
+  notice,
+  type Row,
+  type Tone,
+  table,
+  verdict,
+} from './parts.ts';
 
 /** A type with all that is known of it now. */
 export interface TypeSight {
@@ -103,7 +113,21 @@ export function typesList({ sights, history, span, url }: TypesModel): Html {
           ],
           sights.map((sight, i) => row(sight, history, span, i < historyDefaults.charted)),
         )}${historyNote(history)}`;
-  return html`<h1>Task types</h1>${spanChoice(url, span)}${body}`;
+  return html`<h1>Task types</h1>${verdictOf(sights)}${spanChoice(url, span)}${body}`;
+}
+
+/** Whether one of them needs somebody. */
+function verdictOf(sights: readonly TypeSight[]): Html {
+  const count = (weight: TypeNote['weight']) =>
+    sights.filter(({ notes: [first] }) => first?.weight === weight).length;
+  const [act, look] = [count('act'), count('look')];
+  if (act > 0)
+    return verdict(
+      'bad',
+      `${counted(act, 'type')} ${act === 1 ? 'needs' : 'need'} somebody${look > 0 ? `; ${look} more should be looked at` : ''}.`,
+    );
+  if (look > 0) return verdict('warn', `${counted(look, 'type')} should be looked at.`);
+  return sights.length === 0 ? none : verdict('good', 'All types are well.');
 }
 
 function row(sight: TypeSight, history: History, span: HistorySpan, charted: boolean): Row {
@@ -114,7 +138,7 @@ function row(sight: TypeSight, history: History, span: HistorySpan, charted: boo
     ...(worst && { tone: TONES[worst.weight] }),
     cells: [
       html`<a href="${typeAddress(view, span)}">${code(name)}</a>${notes.map(noteLine)}`,
-      html`${view.queued}${view.oldestQueuedMs !== null && html` <small>oldest ${duration(view.oldestQueuedMs)}</small>`}`,
+      html`${view.queued}${view.oldestQueuedMs !== null && html` <small class="id">oldest ${duration(view.oldestQueuedMs)}</small>`}`,
       view.running,
       slotsWords(sight),
       endedPart(history, past, charted),

@@ -38,7 +38,7 @@ export function workersList({ workers, nowMs }: WorkersModel): Html {
   );
   const columns = [
     { head: 'Worker', plain: true },
-    { head: 'State' },
+    { head: 'State', plain: true },
     { head: 'Working on' },
     { head: 'Spool' },
     { head: 'Last seen' },

@@ -30,6 +30,7 @@ it('tell what waits, slots by worker, and what ended with its times', async () =
   expect(text).toMatch(
     /<svg class="chart outcomes" role="img" aria-label="Ended attempts, one bar for each 1 min of the last 1 h: 2 ended/,
   );
+  expect(textOf(text)).toMatch(/2 in 1 min −1 h now 2 ended.* 4 s −1 h now half within 2 s/);
   expect(text).not.toContain('style=');
 });
 
@@ -42,6 +43,7 @@ it('put first what nobody serves, and say what comes near', async () => {
   expect(words).toContain(
     '1 task waits and no worker that is online serves demo/Hello@1; served in another case: demo/hello@1',
   );
+  expect(words).toContain('Task types ✕ 1 type needs somebody.');
   expect(text).toContain('class="row-bad"');
 });
 

@@ -78,6 +78,9 @@ describe('one task', () => {
       expect(text).toContain(` id="${id}"`);
     }
     expect(text.length).toBeLessThan(40_000);
+    // A short one stands open.
+    expect(text).toContain('<details id="input">');
+    expect(text).toContain('<section id="result"><h3>Result');
     expect(text).toContain('&quot;a&lt;b&quot;: &quot;&lt;/pre&gt;&lt;script&gt;&quot;');
     const file = await visitor.get(`/tasks/${task.id}/input.json`);
     expect(JSON.parse(file.text)).toEqual({ big });
@@ -85,6 +88,13 @@ describe('one task', () => {
     expect((await visitor.get(`/tasks/${task.id}/result.json`)).text).toBe(
       '{"a<b":"</pre><script>"}',
     );
+  });
+
+  it('names the key that submitted it; its id shows on hover', async () => {
+    const task = await world.submit();
+    const { text } = await visitor.get(`/tasks/${task.id}`);
+    expect(text).toMatch(/by <span title="key:key_\w+"><bdi>task-producer<\/bdi><\/span>/);
+    expect(plain(text)).not.toContain('key:key_');
   });
 
   it('shows the end of the log, leads to what is before it, and to a file with all of it', async () => {

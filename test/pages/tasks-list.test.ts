@@ -246,6 +246,20 @@ describe('filters', () => {
     expect(seen).toEqual([...seen].sort().reverse());
   });
 
+  it('lead back to the page before, step by step', async () => {
+    for (let i = 0; i < 160; i++) await world.submit({ pool: 'a' });
+    const link = (text: string, rel: string) =>
+      new RegExp(`rel="${rel}" href="([^"]+)"`).exec(text)?.[1]?.replaceAll('&amp;', '&') as string;
+    const first = '/tasks?pool=a';
+    const second = link((await visitor.get(first)).text, 'next');
+    const third = link((await visitor.get(second)).text, 'next');
+    const fourth = link((await visitor.get(third)).text, 'next');
+    expect(link((await visitor.get(fourth)).text, 'prev')).toBe(third);
+    expect(link((await visitor.get(third)).text, 'prev')).toBe(second);
+    expect((await visitor.get(second)).text).toContain('>First page</a>');
+    expect(link((await visitor.get(second)).text, 'prev')).toBeUndefined();
+  });
+
   it.each([
     ['status=lost', 'is no status; those are queued'],
     ['type=demo//x', 'is no type of tasks'],

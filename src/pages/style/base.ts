@@ -29,6 +29,7 @@ h1 small, h2 small, h3 small { font-weight: 400; color: var(--faint); font-size:
 td, dd, time, .verdict { font-variant-numeric: tabular-nums; }
 p, ul, ol, dl, table, pre { margin: 0.5em 0; }
 a { color: var(--link); text-underline-offset: 0.15em; }
+a:has(> code) { text-underline-offset: 0.3em; }
 code, pre, kbd { font-family: var(--mono); font-size: 0.92em; }
 pre { background: var(--raised); border: 1px solid var(--line); border-radius: var(--radius); padding: 0.75rem; overflow: auto; max-height: 30rem; white-space: pre-wrap; tab-size: 2; }
 :focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; border-radius: 0.2rem; }

@@ -1,6 +1,8 @@
 /** Task types, workers and the submit form: charts, sentences under a name, fields. */
 export const CHARTS = `.chart { display: block; width: 100%; min-width: 6rem; max-width: 24rem; height: 2.5rem; }
-.chart .floor { fill: var(--line); }
+.chart { border-top: 1px dashed var(--line); border-bottom: 1px solid var(--edge); }
+.plot { max-width: 24rem; }
+.edge { display: flex; justify-content: space-between; gap: 0.5rem; color: var(--faint); font-size: 0.8rem; line-height: 1.3; font-variant-numeric: tabular-nums; }
 .outcomes .low { fill: var(--good); } .outcomes .high { fill: var(--bad); }
 .latency .low { fill: var(--accent); } .latency .high { fill: var(--edge); }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(16rem, 100%), 1fr)); gap: 0.5rem 2rem; }
@@ -9,7 +11,7 @@ export const CHARTS = `.chart { display: block; width: 100%; min-width: 6rem; ma
 @media (min-width: 48.0625rem) { .cards td:not(.figures) { min-width: 5.5rem; } }
 .facts dd p { margin: 0; }
 td p, th p { margin: 0.15rem 0; }
-td .chart + p { font-size: 0.85rem; color: var(--faint); }
+td .plot + p { font-size: 0.85rem; color: var(--faint); }
 .task-id { font-size: 0.85rem; }
 .note { font-size: 0.9rem; color: var(--tone, var(--faint)); }
 .spans ul { display: flex; flex-wrap: wrap; gap: 0 1rem; list-style: none; margin: 0; padding: 0; }

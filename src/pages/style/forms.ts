@@ -3,7 +3,7 @@ export const FORMS = `button, input, select, textarea { font: inherit; color: va
 button, .button { display: inline-block; padding: 0.4rem 0.9rem; border: 1px solid var(--edge); border-radius: var(--radius); background: var(--ground); color: var(--text); cursor: pointer; text-decoration: none; }
 button:hover, .button:hover { background: var(--wait-ground); }
 button.main, .button.main { background: var(--accent); border-color: var(--accent); color: var(--on-accent); font-weight: 600; }
-button.danger { border-color: var(--bad); color: var(--bad); }
+button.danger, .button.danger { border-color: var(--bad); color: var(--bad); }
 button[disabled] { opacity: 0.6; cursor: default; }
 input, select, textarea { padding: 0.4rem 0.6rem; border: 1px solid var(--edge); border-radius: 0.3rem; background: var(--ground); max-width: 100%; }
 input[type="checkbox"], input[type="radio"] { width: 1.1rem; height: 1.1rem; margin: 0 0.4rem 0 0; vertical-align: middle; accent-color: var(--accent); }

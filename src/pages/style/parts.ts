@@ -14,7 +14,7 @@ export const PARTS = `.badge { display: inline-block; padding: 0.05em 0.6em 0.1e
 .notice p:first-child { margin-top: 0; } .notice p:last-child { margin-bottom: 0; }
 .verdict { display: flex; gap: 0.6rem; align-items: baseline; margin: 0.5rem 0 1rem; padding: 0.6rem 1rem; border-radius: var(--radius); background: var(--tone-ground); font-size: 1.15rem; font-weight: 600; }
 .verdict > .mark { color: var(--tone); margin: 0; } .verdict > :last-child { min-width: 0; }
-.verdict small { font-size: 1rem; font-weight: 400; white-space: normal; }
+.verdict small { display: inline-block; font-size: 1rem; font-weight: 400; }
 .id { display: block; color: var(--faint); font-size: 0.8rem; }
 .id code { font-size: 1em; }
 .card { margin: 1rem 0; padding: 0.75rem 1rem; border: 1px solid var(--line); border-radius: var(--radius); background: var(--raised); }
@@ -41,6 +41,7 @@ tbody th { font-weight: 400; }
 thead + tbody > .group:first-child > th { padding-top: 0.6rem; }
 .group a { margin-inline-start: 0.5rem; font-weight: 400; }
 .figures { text-align: end; font-variant-numeric: tabular-nums; white-space: nowrap; }
+@media (min-width: 48.01rem) { .figures + :not(.figures) { padding-inline-start: 1rem; } }
 .row-bad > th { box-shadow: inset 3px 0 var(--bad); padding-inline-start: 0.75rem; }
 .row-warn > th { box-shadow: inset 3px 0 var(--warn); padding-inline-start: 0.75rem; }
 @media (max-width: 48rem) {

@@ -16,17 +16,30 @@ td .button { white-space: normal; }
   #attention table { table-layout: fixed; }
   #attention thead th:nth-child(1) { width: 28%; }
   #attention thead th:nth-child(3) { width: 9rem; }
-  #attention thead th:nth-child(4) { width: 17rem; }
+  #attention thead th:nth-child(4) { width: 18.5rem; }
   #running th[scope="row"], #list th[scope="row"] { width: 17rem; min-width: 14rem; }
   #running td { min-width: 6rem; }
   #list td { min-width: 4rem; }
 }
 .tasks-filter .filters { align-items: start; }
 .tasks-filter .filters > .actions { padding-top: 1.3rem; }
-.copy { display: none; font-size: 0.9em; }
+.copy { display: none; font-size: 0.85rem; padding: 0.2rem 0.7rem; }
 .scripted .copy { display: inline-block; }
 .label-long { margin: 0.5rem 0; }
 .label-long > .faint { font-size: 0.85rem; }
+.own-id { display: flex; flex-wrap: wrap; align-items: center; gap: 0.25rem 0.75rem; margin-top: -0.25rem; color: var(--faint); font-size: 0.9rem; }
+.values > section > h3, .values > p { margin-top: 0.5rem; }
+#facts .facts { grid-template-columns: repeat(auto-fill, minmax(min(9rem, 100%), 1fr)); }
+@media (min-width: 64rem) {
+  .sides { display: grid; grid-template: auto 1fr / minmax(0, 1fr) 21rem; gap: 0 3rem; align-items: start; }
+  .sides > * { grid-column: 1; min-width: 0; }
+  .sides > #facts { grid-column: 2; grid-row: 1 / span 2; margin-top: 1.25rem; padding: 0 1.25rem 0.75rem; border: 1px solid var(--line); border-radius: var(--radius); background: var(--raised); }
+  #facts > h2 { margin-top: 0.75rem; }
+  #facts .facts { grid-template-columns: 1fr; gap: 0.4rem; }
+  #facts .facts > div { display: grid; grid-template-columns: 8rem minmax(0, 1fr); gap: 0.75rem; align-items: baseline; }
+  .values { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); gap: 0 1.5rem; align-items: start; }
+  .values > details, .values > section { min-width: 0; }
+}
 .timeline { list-style: none; padding: 0; border-inline-start: 2px solid var(--line); margin-inline-start: 0.5rem; }
 .timeline > li { position: relative; padding: 0.1rem 0 0.6rem 1rem; }
 .timeline > li::before { content: ""; position: absolute; inset-inline-start: -0.45rem; top: 0.55rem; width: 0.75rem; height: 0.75rem; border-radius: 50%; background: var(--tone, var(--edge)); border: 2px solid var(--ground); }
@@ -39,6 +52,7 @@ td .button { white-space: normal; }
 .log .line.warn { border-color: var(--warn); background: none; }
 .log time, .log .faint { unicode-bidi: isolate; }
 .evidence { border-inline-start: 4px solid var(--line); padding-inline-start: 1rem; }
+.choices-of-one { border: 0; margin: 1rem 0; padding: 0; min-width: 0; } .choices-of-one legend { padding: 0; font-weight: 600; font-size: 1.25rem; }
 .choice { display: block; padding: 0.5rem 0.75rem; margin: 0.5rem 0; border: 1px solid var(--line); border-radius: var(--radius); font-weight: 400; }
 .choice strong { font-weight: 600; }
 .choice small { display: block; margin-inline-start: 1.5rem; color: var(--faint); }

@@ -24,7 +24,7 @@ export function runningTable(tasks: readonly TaskView[], nowMs: number): Html {
       { head: 'Task' },
       { head: 'Progress' },
       { head: 'Worker' },
-      { head: 'Running', figures: true },
+      { head: 'Started', figures: true },
       { head: 'Attempt' },
     ],
     tasks.map((task) => ({

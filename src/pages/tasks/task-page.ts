@@ -23,7 +23,7 @@ import { logHtml } from './log.ts';
 import { longText } from './long.ts';
 import { labelFacts, progressHtml } from './rows.ts';
 import { statusBadge, toneOf } from './status.ts';
-import { timelineHtml } from './timeline.ts';
+import { type KeyNames, timelineHtml } from './timeline.ts';
 import { valueHtml } from './value.ts';
 
 /** One task, whole. */
@@ -32,6 +32,7 @@ export interface TaskModel {
   readonly nowMs: number;
   readonly task: TaskView;
   readonly timeline: readonly TimelineItem[];
+  readonly keyNames: KeyNames;
   /** The journal begins before what is shown: go on with this `journal`. */
   readonly earlierJournal: number | undefined;
   readonly log: readonly StoredLogLine[];
@@ -45,22 +46,24 @@ export interface TaskModel {
 export function taskHtml(model: TaskModel): Html {
   const { task, nowMs, comparison, timeline, log, url } = model;
   const { input, result } = task;
-  return html`<h1>${code(typeKey(task.type, task.schemaVersion))} <small>${code(task.id)}</small></h1>
+  return html`<h1>${code(typeKey(task.type, task.schemaVersion))}</h1>
+<p class="own-id"><span id="task-id">${code(task.id)}</span> <button type="button" class="copy" data-copy="task-id">Copy<span class="hidden"> the id</span></button></p>
 <p id="status" class="status">${statusBadge(task)} <span dir="auto">${sentence(task)}</span></p>
 ${nextHtml(model)}
 ${actionsHtml(model)}
 ${comparison && comparisonHtml(comparison)}
-${task.status === 'running' && html`<section id="progress"><h2>Progress</h2><p>${progressHtml({ ...task, waitingFor: undefined }, nowMs)}</p></section>`}
-${errorHtml(task, nowMs)}
+<div class="sides"><div class="lead">${task.status === 'running' && html`<section id="progress"><h2>Progress</h2><p>${progressHtml({ ...task, waitingFor: undefined }, nowMs)}</p></section>`}
+${errorHtml(task, nowMs)}</div>
 <section id="facts"><h2>Facts</h2>${factsHtml(task, nowMs)}</section>
-<section id="values"><h2>Input and result</h2>
+<div class="rest"><section id="values"><h2>Input and result</h2>
+<div class="values">
 ${input !== undefined && valueHtml('input', 'Input', input, taskAddress(task.id, 'input.json'))}
 ${result !== undefined && valueHtml('result', 'Result', result, taskAddress(task.id, 'result.json'), true)}
 ${result === undefined && html`<p class="faint">No result${task.status === 'running' || task.status === 'queued' ? ' yet' : ''}.</p>`}
-</section>
+</div></section>
 <section id="attempts"><h2>Attempts and journal</h2>
 ${model.earlierJournal !== undefined && html`<p><a href="${withQuery(url, { journal: String(model.earlierJournal) })}#attempts">Earlier entries</a></p>`}
-${timelineHtml(timeline, nowMs)}
+${timelineHtml(timeline, nowMs, model.keyNames)}
 ${url.searchParams.has('journal') && html`<p><a href="${withQuery(url, { journal: undefined })}#attempts">The newest entries</a></p>`}
 <p><a href="${taskAddress(task.id, 'journal.json')}" download>Download the journal</a></p>
 </section>
@@ -70,7 +73,7 @@ ${model.earlierLog !== undefined && html`<p><a href="${withQuery(url, { log: Str
 ${log.length > 0 && logHtml(log)}
 ${url.searchParams.has('log') && html`<p><a href="${withQuery(url, { log: undefined })}#log">The newest lines</a></p>`}
 ${log.length > 0 && html`<p><a href="${taskAddress(task.id, 'log.txt')}" download>Download the log</a></p>`}
-</section>`;
+</section></div></div>`;
 }
 
 /** The status in words: what it means for this task now. */
@@ -132,7 +135,7 @@ function actionsHtml({ task, may }: TaskModel): Html | false {
   if (possible.length === 0) return false;
   return html`<p class="actions" id="actions">${possible.map(
     (action) =>
-      html`<a class="button" href="${taskAddress(task.id, action)}">${ACTIONS[action]}</a> `,
+      html`<a class="button ${BUTTON_STYLES[action]}" href="${taskAddress(task.id, action)}">${ACTIONS[action]}</a> `,
   )}</p>`;
 }
 
@@ -213,6 +216,12 @@ function traceHtml(traceparent: string): Html {
     : html`${code(trace)} <small class="faint">${code(traceparent)}</small>`;
 }
 
+/** What settles it stands out; what takes it away does not. */
+const BUTTON_STYLES: Readonly<Record<TaskAction, string>> = {
+  cancel: 'danger',
+  retry: 'main',
+  resolve: 'main',
+};
 export const ACTIONS: Readonly<Record<TaskAction, string>> = {
   cancel: 'Cancel it',
   retry: 'Run it again',

@@ -1,3 +1,4 @@
+import type { TaskEvent } from '../../contract/index.ts';
 import { typeKey } from '../../contract/type-key.ts';
 import { timeline } from '../../core/attempt-timeline.ts';
 import { taskPageDefaults } from '../../core/task-page-defaults.ts';
@@ -6,8 +7,9 @@ import type { PageRequest, PageRoute } from '../page.ts';
 import { comparisonOf } from './comparison.ts';
 import { fleetsOf, ownWorkers } from './fleets.ts';
 import { type TaskModel, taskHtml } from './task-page.ts';
+import type { KeyNames } from './timeline.ts';
 
-const { journalEntries, logLines, liveProgressMs } = taskPageDefaults;
+const { journalEntries, keysNamed, logLines, liveProgressMs } = taskPageDefaults;
 
 export const taskRoute: PageRoute = {
   method: 'GET',
@@ -29,6 +31,7 @@ export const taskRoute: PageRoute = {
       nowMs: request.nowMs,
       task,
       timeline: timeline(journal.value.events, request.nowMs, (at) => at),
+      keyNames: await keyNamesOf(request, journal.value.events),
       earlierJournal: after > 0 ? Math.max(0, after - journalEntries) : undefined,
       log: lines,
       earlierLog: before,
@@ -48,6 +51,21 @@ export const taskRoute: PageRoute = {
 };
 
 export const CALLS = { cancel: 'cancelTask', retry: 'retryTask', resolve: 'resolveTask' } as const;
+
+/** Names of the keys of this project that did something. Entries about decisions have them already. */
+async function keyNamesOf(
+  { reads, project }: PageRequest,
+  events: readonly TaskEvent[],
+): Promise<KeyNames> {
+  const ids = [...new Set(events.map(({ by }) => by))].filter((by) => by.startsWith('key:'));
+  const named = await Promise.all(
+    ids.slice(0, keysNamed).map(async (by): Promise<[string, string][]> => {
+      const key = await reads.keyById(by.slice('key:'.length));
+      return key?.project === project ? [[by, key.name]] : [];
+    }),
+  );
+  return new Map(named.flat());
+}
 
 /** The end of the log, or what stands before a line that was asked for. */
 async function logOf({ reads, project, query }: PageRequest, id: string) {

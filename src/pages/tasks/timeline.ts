@@ -8,11 +8,18 @@ import { workerAddress } from './addresses.ts';
 import { longText } from './long.ts';
 
 /** The journal as a timeline of attempts, with what people and the control plane did between them. */
-export function timelineHtml(items: readonly TimelineItem[], nowMs: number): Html {
+export function timelineHtml(
+  items: readonly TimelineItem[],
+  nowMs: number,
+  keyNames: KeyNames = new Map(),
+): Html {
   return html`<ol class="timeline">${items.map((item) =>
-    item.kind === 'attempt' ? attemptHtml(item, nowMs) : entryHtml(item.event, nowMs),
+    item.kind === 'attempt' ? attemptHtml(item, nowMs) : entryHtml(item.event, nowMs, keyNames),
   )}</ol>`;
 }
+
+/** Names of keys by what an entry says did it (`key:key_01...`). */
+export type KeyNames = ReadonlyMap<string, string>;
 
 function attemptHtml(attempt: AttemptSpan, nowMs: number): Html {
   const { fence, number, workerId, state, effectSafety, effectGate, codeHash } = attempt;
@@ -44,20 +51,34 @@ ${attempt.late && html`<p>${badge('warn', 'late report')} It reported ${code(att
 </li>`;
 }
 
-function entryHtml({ seq, at, kind, by, data }: TaskEvent, nowMs: number): Html {
-  const { keyName, reason, status: _, ...rest } = data;
+function entryHtml(
+  { seq, at, kind, by, data }: TaskEvent,
+  nowMs: number,
+  keyNames: KeyNames,
+): Html {
+  const { keyName = keyNames.get(by), reason, status: _, ...rest } = data;
   const [tone, words] = ENTRIES[kind] ?? (['wait', kind] as const);
   const facts = dataWords(rest, (instant) => instant);
   const who =
     typeof keyName === 'string'
-      ? html`by ${userText(keyName)} <small class="faint">${userText(by)}</small>`
-      : html`by ${userText(by)}`;
+      ? html`by <span title="${by}">${userText(keyName)}</span>`
+      : html`by ${byHtml(by)}`;
   return html`<li id="entry-${seq}" class="${tone}">
 <h3>${words} <small>${when(at, nowMs)} ${who}</small></h3>
 ${facts.length > 0 ? html`<p class="faint" dir="auto">${facts.join(', ')}</p>` : none}
 ${typeof reason === 'string' && longText(`reason-${seq}`, reason)}
 </li>`;
 }
+
+/** An id by its end, which tells keys apart; the whole shows on hover. */
+function byHtml(by: string): Html {
+  return by.startsWith('key:') && by.length > BY_CHARS
+    ? html`<span title="${by}">key &hellip;${by.slice(-BY_END)}</span>`
+    : userText(by);
+}
+
+const BY_CHARS = 20;
+const BY_END = 6;
 
 /** By the kind of the entry that ended the attempt. */
 const ENDS: Readonly<Record<string, readonly [Tone, string]>> = {

@@ -4,7 +4,7 @@ import { taskPageDefaults } from '../../core/task-page-defaults.ts';
 import { type Html, html } from '../html.ts';
 import { fold } from '../parts.ts';
 
-/** An input or a result: folded, cut where it is large, with the whole of it as a file. @param href of the file. */
+/** An input or a result: folded unless it is short, cut where it is large, with the whole of it as a file. @param href of the file. */
 export function valueHtml(
   id: string,
   name: string,
@@ -13,15 +13,14 @@ export function valueHtml(
   open = false,
 ): Html {
   const text = jsonText(value);
-  const { valueChars } = taskPageDefaults;
+  const { valueChars, openChars } = taskPageDefaults;
   const large = text.length > valueChars;
-  return fold(
-    id,
-    html`${name} <small class="faint">${numberWords(text.length)} characters</small>`,
-    html`<pre class="value" id="${id}-text" dir="ltr" tabindex="0" aria-label="${name}">${large ? cut(text, valueChars) : text}</pre>
-<p><button type="button" class="copy" data-copy="${id}-text">Copy${large && ' what is shown'}</button> ${large && html`Only its beginning is shown. `}<a href="${href}" download>Download all of it</a></p>`,
-    open && !large,
-  );
+  const title = html`${name} <small class="faint">${numberWords(text.length)} characters</small>`;
+  const shown = html`<pre class="value" id="${id}-text" dir="ltr" tabindex="0" aria-label="${name}">${large ? cut(text, valueChars) : text}</pre>
+<p><button type="button" class="copy" data-copy="${id}-text">Copy${large && ' what is shown'}</button> ${large && html`Only its beginning is shown. `}<a href="${href}" download>Download all of it</a></p>`;
+  if (text.length <= openChars)
+    return html`<section id="${id}"><h3>${title}</h3>${shown}</section>`;
+  return fold(id, title, shown, open && !large);
 }
 
 /** Laid out for people. What would turn the direction of a line is written as JSON escapes it. */
