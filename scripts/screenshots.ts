@@ -5,8 +5,10 @@
 import './as-text.mjs';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '../src/system/clock.ts';
 import { findChromium, launch, NO_CHROMIUM, Window } from '../test/browser/chromium.ts';
-import { openShop } from './screenshots/shop.ts';
+import { pastClock } from './screenshots/past-clock.ts';
+import { HOUR_MS, openShop } from './screenshots/shop.ts';
 
 const folder = join(import.meta.dirname, '../docs/screenshots');
 /** Legible where a page shows it 800 pixels wide, and small. */
@@ -21,10 +23,11 @@ if (chromium === undefined) {
 }
 // Later than the hook that reads what is imported as text.
 const { openWorld } = await import('../test/browser/world.ts');
-const world = await openWorld();
+const clock = pastClock(systemClock(), HOUR_MS);
+const world = await openWorld({ clock });
 const browser = await launch(chromium);
 try {
-  const { unknown, running, alive } = await openShop(world.api);
+  const { unknown, running, alive } = await openShop(world.api, clock);
   mkdirSync(folder, { recursive: true });
   for (const [name, path, size, dark] of [
     ['tasks', '/tasks', DESK, false],
@@ -35,6 +38,7 @@ try {
     ['task-phone-dark', `/tasks/${unknown}`, PHONE, true],
     ['resolve-phone', `/tasks/${unknown}/resolve`, PHONE, false],
     ['task-types', '/task-types', DESK, false],
+    ['task-type-phone', '/task-type?type=photo/resize&schemaVersion=1', PHONE, false],
     ['workers-dark', '/workers', DESK, true],
     ['workers-phone', '/workers', PHONE, false],
     ['submit', '/submit?type=invoice/render&schemaVersion=2', DESK, false],
