@@ -27,7 +27,7 @@ export function readHead(text: string): PlainHead | undefined {
     if (end === at) break;
     const colon = text.indexOf(':', at);
     const name = text.slice(at, colon).toLowerCase();
-    if (headers.has(name) || CLOSE_LOOK.has(name)) return undefined;
+    if (headers.has(name) || CLOSE_LOOK.has(name) || headers.size === MAX_HEADERS) return undefined;
     headers.set(name, text.slice(colon + 1, end).trim());
     at = end + 2;
   }
@@ -46,6 +46,8 @@ export function readHead(text: string): PlainHead | undefined {
 /** No folded lines, no blanks around names, nothing but ASCII. */
 const HEAD =
   /^(GET|POST|PUT|DELETE) (\/[!-~]*) HTTP\/1\.1\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~]*\r\n)+\r\n$/;
+/** More than programs send; each costs memory. */
+const MAX_HEADERS = 100;
 const LENGTH = /^\d{1,9}$/;
 
 /** They say how the rest is to be read, or what else is wanted of the connection. */

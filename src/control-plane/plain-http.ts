@@ -130,6 +130,8 @@ class PlainConnection {
   }
 
   readonly #data = (chunk: Buffer): void => {
+    // Behind a last answer no other has a way out: nothing is done that nobody hears of.
+    if (!this.#socket.writable) return;
     if (this.#busy) {
       this.#ahead = this.#ahead === undefined ? chunk : Buffer.concat([this.#ahead, chunk]);
       this.#socket.pause();
@@ -137,7 +139,7 @@ class PlainConnection {
     }
     const text = chunk.toString('latin1', 0, Math.min(chunk.length, this.#headMax));
     const end = this.#headEnd(text);
-    const head = end < 4 ? undefined : this.#headOf(text, end);
+    const head = end < 4 ? undefined : this.#headOf(chunk, text, end);
     const found = head && findCall(head.method, head.url);
     const plain =
       head !== undefined &&
@@ -160,9 +162,11 @@ class PlainConnection {
     return text.indexOf('\r\n\r\n') + 4;
   }
 
-  #headOf(text: string, end: number): PlainHead | undefined {
+  #headOf(chunk: Buffer, text: string, end: number): PlainHead | undefined {
+    if (end > REMEMBERED_CHARS) return readHead(text.slice(0, end));
     if (end !== this.#lastText.length || !text.startsWith(this.#lastText)) {
-      this.#lastText = text.slice(0, end);
+      // Read anew: a slice would hold on to all of the text.
+      this.#lastText = chunk.toString('latin1', 0, end);
       this.#lastHead = readHead(this.#lastText);
     }
     return this.#lastHead;
@@ -181,7 +185,7 @@ class PlainConnection {
     this.#peerGone = undefined;
     // Whoever has gone needs no answer.
     if (!socket.writable) return;
-    const last = this.#door.ends;
+    const last = this.#door.ends || answer.headers?.Connection === 'close';
     this.#write(answer, requestId, last);
     if (last) socket.end();
     if (socket.writableLength === 0) this.#answered();
@@ -194,7 +198,8 @@ class PlainConnection {
     let head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}\r\n`;
     head += headText(answer, requestId);
     head += `Content-Length: ${bytes}\r\nDate: ${this.#door.date}\r\n`;
-    head += last ? 'Connection: close\r\n\r\n' : this.#door.keeps;
+    if (!last) head += this.#door.keeps;
+    else head += answer.headers?.Connection === undefined ? 'Connection: close\r\n\r\n' : '\r\n';
     if (typeof body === 'string')
       // One byte a character where that says the same: it is copied as it is.
       this.#socket.write(head + body, bytes === body.length ? 'latin1' : 'utf8');
@@ -228,7 +233,9 @@ class PlainConnection {
     const ahead = this.#ahead;
     if (ahead === undefined || this.#socket.destroyed) return;
     this.#ahead = undefined;
-    this.#give(ahead);
+    // What came behind a last answer goes nowhere; the peer's end is still waited for.
+    if (this.#socket.writable) this.#give(ahead);
+    else this.#socket.resume();
   }
 
   #give(read: Buffer | undefined): void {
@@ -264,6 +271,9 @@ class PlainConnection {
     for (const done of this.#taken.splice(0)) done();
   };
 }
+
+/** Of a head that is kept for the next request of its connection, which may be there for hours: programs' own are shorter. */
+const REMEMBERED_CHARS = 1_024;
 
 class PlainRequest implements CallRequest {
   readonly #connection: PlainConnection;

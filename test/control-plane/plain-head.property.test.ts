@@ -84,3 +84,10 @@ it('what has to be looked at closely is not taken', () => {
   ])
     expect(given(lines), lines).toBeUndefined();
 });
+
+it('a head of more than 100 headers is not taken', () => {
+  const lines = (n: number) => Array.from({ length: n }, (_, i) => `X-${i}: 1\r\n`).join('');
+  const given = (n: number) => readHead(`GET /a HTTP/1.1\r\nHost: x\r\n${lines(n)}\r\n`);
+  expect(given(99)?.header('x-98')).toBe('1');
+  expect(given(100)).toBeUndefined();
+});
