@@ -4,6 +4,21 @@ import { type Answer, isRefusal, problemAnswer, type Refusal } from './answer.ts
 import type { KeyedCall } from './call.ts';
 import { failure } from './failure.ts';
 
+/** What needs no look into the store, for each item by itself: whatever one is, the others are not touched by it. */
+export function prepareEach<Item, Prepared extends object>(
+  call: KeyedCall,
+  items: readonly Item[],
+  prepare: (item: Item, index: number) => Prepared | Refusal,
+): (Prepared | Refusal)[] {
+  return items.map((item, index) => {
+    try {
+      return prepare(item, index);
+    } catch (error) {
+      return itemFailure(call, error);
+    }
+  });
+}
+
 /**
  * Carries out the items of a batch in one command of the store, one after the other. Each is answered for itself: what is
  * refused has changed nothing, so it takes nothing with it. An item that throws would undo them all; then each has a
@@ -42,7 +57,10 @@ export async function carryOut<Item extends object, Done extends object>(
   );
 }
 
-function itemFailure({ services, requestId, operation }: KeyedCall, error: unknown): Refusal {
+export function itemFailure(
+  { services, requestId, operation }: KeyedCall,
+  error: unknown,
+): Refusal {
   return failure(services, requestId, `An item of ${operation.method} ${operation.path}`, error);
 }
 

@@ -20,10 +20,10 @@ export interface GivenReport {
 }
 
 /** The member of a report that is stored as it is, and its limit. */
-export const VALUES: Readonly<Partial<Record<string, 'result' | 'checkpoint'>>> = {
-  complete: 'result',
-  progress: 'checkpoint',
-};
+export function storedMember(op: unknown): 'result' | 'checkpoint' | undefined {
+  if (op === 'complete') return 'result';
+  return op === 'progress' ? 'checkpoint' : undefined;
+}
 
 /** A report that is as it should be, not applied yet. */
 export interface Prepared {
@@ -48,16 +48,14 @@ export function prepare(services: Services, given: GivenReport): Prepared | Refu
   const { raw } = given;
   const op = raw.op;
   if (typeof op !== 'string' || !Object.hasOwn(reportSchemas, op)) {
-    return refusal(
-      'UNSUPPORTED_OPERATION',
-      `There is no report ${JSON.stringify(String(op).slice(0, 100))} here.`,
-    );
+    const named = typeof op === 'string' ? JSON.stringify(op.slice(0, 100)) : 'whose op is no text';
+    return refusal('UNSUPPORTED_OPERATION', `There is no report ${named} here.`);
   }
   const checked = checkPlain<Report>(plainReport, reportSchemas[op as Op], raw);
   if (!checked.ok) return checked.refusal;
   const tooLarge = tooLargeValue(services, given, op) ?? tooLargeDetails(raw);
   if (tooLarge) return tooLarge;
-  const value = raw[VALUES[op] ?? ''];
+  const value = raw[storedMember(op) ?? ''];
   return {
     said: checked.value,
     hash: terminalOps.has(op) ? sha256(canonical(raw)) : '',
@@ -70,7 +68,7 @@ function tooLargeValue(
   { valueBytes }: GivenReport,
   op: string,
 ): Refusal | undefined {
-  const name = VALUES[op];
+  const name = storedMember(op);
   const limitBytes = name === 'checkpoint' ? limits.checkpointBytes : limits.inlineBytes;
   if (name === undefined || valueBytes <= limitBytes) return undefined;
   return refusal(

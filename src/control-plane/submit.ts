@@ -37,7 +37,7 @@ export async function submit(
   if (isRefusal(prepared)) return prepared;
   const kept = await services.store.write((tx) => keep(tx, services, key, prepared));
   if (isRefusal(kept)) return kept;
-  const facts = services.facts.known(key.project) ?? (await services.facts.of(key.project));
+  const facts = services.facts.known(key.project) ?? (await factsAfter(services, key.project));
   return told(services, kept, facts);
 }
 
@@ -104,11 +104,31 @@ export async function keep(
   return { row, replayed: false, nowMs };
 }
 
+/**
+ * For an answer that tells of what is kept already: it must not fail by what is only put beside it.
+ * @returns `undefined`: nothing can be said of the workers now.
+ */
+export async function factsAfter(
+  { facts, store, log }: Services,
+  project: string,
+): Promise<readonly WorkerFacts[] | undefined> {
+  try {
+    return await facts.of(project);
+  } catch (error) {
+    if (store.lost) throw error;
+    log.warn('workers.unknown', 'Tasks were kept; what they wait for could not be told.', {
+      project,
+      error,
+    });
+    return undefined;
+  }
+}
+
 /** The answer. A new task is shown as of its own commit; one that was there before may have come far since. */
 export function told(
   services: Services,
   kept: Kept,
-  facts: readonly WorkerFacts[],
+  facts: readonly WorkerFacts[] | undefined,
 ): Answer | Promise<Answer> {
   if (kept.replayed) return toldAgain(services, kept, facts);
   return answerText(plainViewText(kept.nowMs, kept.row.task, undefined, facts), 201);
@@ -117,7 +137,7 @@ export function told(
 async function toldAgain(
   { store }: Services,
   { row, nowMs }: Kept,
-  facts: readonly WorkerFacts[],
+  facts: readonly WorkerFacts[] | undefined,
 ): Promise<Answer> {
   const text = await viewText(store, row, { result: true }, nowMs, facts);
   return answerText(text, 200, { 'Idempotency-Replayed': 'true' });

@@ -24,7 +24,7 @@ export async function viewText(
   row: TaskRow,
   parts: ViewParts,
   nowMs: number,
-  facts: readonly WorkerFacts[],
+  facts: readonly WorkerFacts[] | undefined,
 ): Promise<string> {
   const { task } = row;
   const silent = task.status === 'running' ? await reads.latestAttempt(row) : undefined;
@@ -38,12 +38,15 @@ export async function viewText(
   return `${text.slice(0, -1)}${rawMember('result', result)}${rawMember('input', input)}}`;
 }
 
-/** Without payloads, of what is at hand. @param attempt its latest one, where it runs. */
+/**
+ * Without payloads, of what is at hand.
+ * @param attempt its latest one, where it runs. @param facts without them it is not told what the task waits for.
+ */
 export function plainViewText(
   nowMs: number,
   task: TaskState,
   attempt: AttemptState | undefined,
-  facts: readonly WorkerFacts[],
+  facts: readonly WorkerFacts[] | undefined,
 ): string {
   const { progress, lateReport } = task;
   return (
@@ -65,7 +68,7 @@ export function plainViewText(
     (lateReport === undefined
       ? ''
       : member('lateReport', { op: lateReport.op, at: instantText(lateReport.atMs) })) +
-    textMember('waitingFor', waiting(nowMs, task, attempt, facts)) +
+    textMember('waitingFor', facts && waiting(nowMs, task, attempt, facts)) +
     '}'
   );
 }

@@ -64,3 +64,42 @@ it('a batch is one command of the store', async () => {
   expect(world.store.stats.commands - before).toBe(1);
   await world.app.stop();
 });
+
+it.each([{ toString: 1 }, [{ toString: 1 }], 7, null, 'toString', 'renew'])(
+  'a report whose op is %j is answered for itself',
+  async (op) => {
+    const world = await World.start();
+    const attempt = { attemptId: 'att_0', fence: 1, leaseToken: 'x', sessionId: 'ses_0' };
+    const reports = [{ ...attempt, op }, 7, { ...attempt, op: 'renew' }];
+    const reply = await world.call('POST', '/attempts/batch', { body: { reports } });
+    expect(reply.status).toBe(200);
+    const [first, ...others] = statuses(reply.body.results);
+    expect(first).toBe(op === 'renew' ? others[1] : 400);
+    expect(others[0]).toBe(400);
+    expect(world.log.filter(({ level }) => level === 'error')).toEqual([]);
+    await world.app.stop();
+  },
+);
+
+it('tasks that are kept are told as kept, though the look at the workers fails behind the commit', async () => {
+  const clock = new SimulatedClock({ wallMs: Date.UTC(2026, 0, 1) });
+  const random = new SimulatedRandom(7);
+  const inner = openMemoryStore({ clock, random });
+  let failing = false;
+  const store: Store = Object.create(inner, {
+    workers: {
+      value: (...given: Parameters<Store['workers']>) =>
+        failing ? Promise.reject(new Error('disk I/O error')) : inner.workers(...given),
+    },
+  });
+  const world = await World.start({ clock, random, store });
+  failing = true;
+  const one = { ...task('demo/a'), idempotencyKey: 'one' };
+  for (const again of [201, 200]) {
+    const single = await world.call('POST', '/tasks', { body: one });
+    expect([single.status, single.body.waitingFor]).toEqual([again, undefined]);
+    const many = await world.call('POST', '/tasks/batch', { body: [one, task('demo/b')] });
+    expect(statuses(many.body)).toEqual([200, 201]);
+  }
+  await world.app.stop();
+});

@@ -12,12 +12,12 @@ import type { TaskQuery } from '../../ports/store.ts';
 import { cancel } from '../act.ts';
 import { type Answer, answer, answerText, isRefusal, type Refusal, refusal } from '../answer.ts';
 import { endedKey } from '../auth.ts';
-import { carryOut, itemsText } from '../batch.ts';
+import { carryOut, itemFailure, itemsText, prepareEach } from '../batch.ts';
 import { invalid } from '../body.ts';
 import type { KeyedCall, Route } from '../call.ts';
 import { elements, memberBytes } from '../spans.ts';
 import { openProducerStream } from '../streams.ts';
-import { keep, prepare, submit, told } from '../submit.ts';
+import { factsAfter, keep, prepare, submit, told } from '../submit.ts';
 import { taskOf } from '../task-of.ts';
 import { instantText, taskViewText } from '../task-view.ts';
 import { GONE } from '../turns.ts';
@@ -43,17 +43,21 @@ export const producerRoutes = {
         limit: batch,
       });
     const spans = body.bytes > inlineBytes ? elements(body.text) : [];
-    const prepared = items.map((item, index) => {
+    const prepared = prepareEach(call, items, (item, index) => {
       const span = spans[index];
       const large = span !== undefined && span.to - span.from > inlineBytes / MAX_BYTES_PER_CHAR;
       return prepare(services, key, item, large ? memberBytes(body.text, 'input', span.from) : 0);
     });
     const kept = await carryOut(call, prepared, (tx, one) => keep(tx, services, key, one));
-    const facts = await services.facts.of(key.project);
+    const facts = await factsAfter(services, key.project);
     const answers: (Answer | Refusal)[] = [];
     for (const one of kept) {
-      const answered = isRefusal(one) ? one : told(services, one, facts);
-      answers.push(answered instanceof Promise ? await answered : answered);
+      try {
+        const answered = isRefusal(one) ? one : told(services, one, facts);
+        answers.push(answered instanceof Promise ? await answered : answered);
+      } catch (error) {
+        answers.push(itemFailure(call, error));
+      }
     }
     return answerText(itemsText(answers, call.requestId));
   },

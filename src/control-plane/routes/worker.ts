@@ -8,12 +8,12 @@ import {
   reportBatchRequest,
 } from '../../contract/worker-calls.ts';
 import { answer, answerText, isRefusal, type Refusal, refusal } from '../answer.ts';
-import { carryOut, itemsText } from '../batch.ts';
+import { carryOut, itemsText, prepareEach } from '../batch.ts';
 import { invalid } from '../body.ts';
 import type { KeyedCall, Route } from '../call.ts';
 import { claim } from '../claim.ts';
 import { present } from '../presence.ts';
-import { apply, prepare, report, VALUES } from '../report.ts';
+import { apply, prepare, report, storedMember } from '../report.ts';
 import { elements, memberBytes } from '../spans.ts';
 import { openWorkerStream } from '../streams.ts';
 import { instantText } from '../task-view.ts';
@@ -59,7 +59,7 @@ export const workerRoutes = {
   async report({ services, key, params, body }: KeyedCall) {
     const merged = withAddress(body.value, params);
     if (isRefusal(merged)) return merged;
-    const name = VALUES[String(merged.op)];
+    const name = storedMember(merged.op);
     // Smaller than the smallest limit, it need not be measured.
     const valueBytes =
       name !== undefined && body.bytes > services.limits.checkpointBytes
@@ -83,13 +83,13 @@ export const workerRoutes = {
         },
       );
     const spans = body.bytes > checkpointBytes ? elements(body.text, 'reports') : [];
-    const prepared = reports.map((item, index) => {
+    const prepared = prepareEach(call, reports, (item, index) => {
       if (!isObject(item))
         return invalid([{ path: `reports[${index}]`, message: 'must be an object' }]);
       if (typeof item.attemptId !== 'string')
         return invalid([{ path: 'attemptId', message: 'must be a string' }]);
       const span = spans[index];
-      const name = VALUES[String(item.op)];
+      const name = storedMember(item.op);
       const valueBytes =
         span && name !== undefined && span.to - span.from > checkpointBytes / 3
           ? memberBytes(body.text, name, span.from)
