@@ -20,8 +20,12 @@ td .button { white-space: normal; }
   #running th[scope="row"], #list th[scope="row"] { width: 17rem; min-width: 14rem; }
   #running td { min-width: 6rem; }
   #list td { min-width: 4rem; }
+  #list td:nth-child(4) { min-width: 6.5rem; }
 }
 .tasks-filter .filters { align-items: start; }
+.tasks-filter .filters > div:not(.actions) { flex: 0 1 14rem; }
+.tasks-filter .filters input { width: 100%; }
+@media (max-width: 48rem) { .tasks-filter .filters > div:not(.actions) { flex: 1 1 9rem; } }
 .tasks-filter .filters > .actions { padding-top: 1.3rem; }
 .copy { display: none; font-size: 0.85rem; padding: 0.2rem 0.7rem; }
 .scripted .copy { display: inline-block; }

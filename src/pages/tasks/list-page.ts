@@ -148,6 +148,11 @@ function found({ tasks, cursor, filters, nowMs, maySubmit }: ListModel): Html {
   return html`<p>There is no task yet.${maySubmit && html` <a href="/submit">Submit the first one</a>`}</p>`;
 }
 
+/** Then the row of statuses says all that the form does, and the list is nearer. */
+function isOneStatus(filters: Filters): boolean {
+  return filters.statuses.length === 1 && !isLimited({ ...filters, statuses: [] });
+}
+
 /** A plain form that is sent as an address: what is found can be shared. */
 function filterForm({ filters, problems }: ListModel): Html {
   const limited = isLimited(filters);
@@ -191,6 +196,6 @@ ${input('until', 'Submitted until', filters.until, '1h or an instant', 'ages')}
     'filters',
     limited ? 'Filters, in use' : 'Filters',
     form,
-    limited || problems.length > 0,
+    (limited && !isOneStatus(filters)) || problems.length > 0,
   )}${none}`;
 }
