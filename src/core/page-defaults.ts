@@ -18,9 +18,11 @@ export const pageDefaults = {
   wrongKeysPerMinute: 30,
   /** Addresses that are counted; beyond it all others share one count. */
   addressesKept: 10_000,
-  /** A form, its names and escapes with it: an input of 1 MiB may be escaped to three times its size. */
-  formBytes: 4 * 1_024 * 1_024,
-  /** Fields of a form: ours have a dozen. */
+  /** A form with an input or a result in it, names and escapes with it: 1 MiB may be escaped to three times its size. */
+  largeFormBytes: 4 * 1_024 * 1_024,
+  /** Any other, and all of who is not signed in: a reason of 4,096 characters may be escaped to 36 KB. */
+  formBytes: 48 * 1_024,
+  /** Fields of a form, counted before they are read, for a million of them take minutes: ours have a dozen. */
   formFields: 2_000,
   /** Without a stream of hints pages ask for news so often … */
   pollMs: 5 * SECOND,

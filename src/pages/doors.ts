@@ -102,9 +102,8 @@ export class Doors {
     return seeOther(`/${part}`, cookies);
   }
 
-  /** The fields of a form that is one of ours, or the answer that says why it is not taken. */
-  async form(visit: Visit): Promise<URLSearchParams | Response> {
-    const { request, session } = visit;
+  /** Why a form is not taken, as far as its headers tell: nothing of it has been read then. */
+  formRefused({ request, isNew }: Visit): Response | undefined {
     if (!isOwnForm(request.headers, this.#o.place))
       return this.#frame.refused('It was sent from a page of another site. Nothing was done.');
     const type = request.headers.get('content-type') ?? '';
@@ -112,20 +111,38 @@ export class Doors {
       return this.#frame.refused(
         'It is not sent as the forms of these pages are. Nothing was done.',
       );
-    const bytes = await this.#o.bytes(request, pageDefaults.formBytes);
+    // No token fits a session that there was none of.
+    return isNew ? this.#frame.refused(OTHER_SESSION) : undefined;
+  }
+
+  /** The fields of a form that is one of ours, or the answer that says why it is not taken. */
+  async form({ request, session }: Visit, maxBytes: number): Promise<URLSearchParams | Response> {
+    const bytes = await this.#o.bytes(request, maxBytes);
     if (bytes === undefined)
       return this.#frame.refused(
         'It is larger than a form may be. Nothing was done.',
         'PAYLOAD_TOO_LARGE',
       );
-    const form = new URLSearchParams(Buffer.from(bytes).toString());
-    if (
-      form.size > pageDefaults.formFields ||
-      !this.#frame.sessions.tokenFits(session, form.get('token'))
-    )
+    if (fieldsIn(bytes, pageDefaults.formFields) > pageDefaults.formFields)
       return this.#frame.refused(
-        'The page it was on is from before you signed in or out, or from another session. Nothing was done. Go back, load the page anew, and send it again.',
+        'It has more fields than a form may have. Nothing was done.',
+        'PAYLOAD_TOO_LARGE',
       );
-    return form;
+    const form = new URLSearchParams(Buffer.from(bytes).toString());
+    return this.#frame.sessions.tokenFits(session, form.get('token'))
+      ? form
+      : this.#frame.refused(OTHER_SESSION);
   }
 }
+
+/** How many fields a form has, counted no further than one beyond `most`. */
+function fieldsIn(bytes: Uint8Array, most: number): number {
+  let fields = 1;
+  for (let at = bytes.indexOf(AMPERSAND); at >= 0 && fields <= most; fields++)
+    at = bytes.indexOf(AMPERSAND, at + 1);
+  return fields;
+}
+
+const AMPERSAND = 0x26;
+const OTHER_SESSION =
+  'The page it was on is from before you signed in or out, or from another session. Nothing was done. Go back, load the page anew, and send it again.';

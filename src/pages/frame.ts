@@ -33,8 +33,9 @@ export class Frame {
 
   constructor(options: PagesOptions) {
     this.#o = options;
-    const { secret, store, place } = options;
-    this.sessions = new Sessions({ secret, epoch: store.epoch, secure: place.secure });
+    const { secret, store, place, random } = options;
+    const start = random.bytes(16);
+    this.sessions = new Sessions({ secret, epoch: store.epoch, start, secure: place.secure });
   }
 
   shown(

@@ -71,5 +71,7 @@ export interface PageRoute {
   readonly method: 'GET' | 'POST';
   /** With `{name}` for a segment, decoded. */
   readonly path: string;
+  /** A form that holds a whole input or result. */
+  readonly large?: boolean;
   answer(request: PageRequest): Promise<PageAnswer>;
 }

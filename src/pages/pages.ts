@@ -1,6 +1,7 @@
 import { TaskError } from '../contract/errors.ts';
 import { operations } from '../contract/operations.ts';
 import { makeProblem } from '../contract/problems.ts';
+import { pageDefaults } from '../core/page-defaults.ts';
 import { called } from './call.ts';
 import { Doors } from './doors.ts';
 import { failuresPage } from './failures.ts';
@@ -125,11 +126,15 @@ class Site {
     const { route, params } = found;
     if (route.path === '/failures') return this.#frame.shown(visit, known, failuresPage());
     if (request.method === 'POST') {
-      const form = await this.#doors.form(visit);
+      const refused = this.#doors.formRefused(visit);
+      if (refused !== undefined) return refused;
+      const open = route.path === '/sign-in' || route.path === '/sign-out';
+      if (known === undefined && !open) return this.#frame.toSignIn(visit, who === 'ended');
+      const { largeFormBytes, formBytes } = pageDefaults;
+      const form = await this.#doors.form(visit, route.large ? largeFormBytes : formBytes);
       if (form instanceof Response) return form;
       if (route.path === '/sign-in') return this.#doors.signIn(visit, form);
-      if (route.path === '/sign-out') return this.#doors.signOut(visit);
-      if (known === undefined) return this.#frame.toSignIn(visit, who === 'ended');
+      if (route.path === '/sign-out' || known === undefined) return this.#doors.signOut(visit);
       if (route.path === '/project') return this.#doors.switch(visit, known, form);
       const about = form.get(ABOUT);
       if (about !== null && about !== known.key.project)

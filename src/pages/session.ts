@@ -21,13 +21,20 @@ export class Sessions {
   /** Signed out, and when each would have ended. */
   readonly #ended = new Map<string, number>();
 
-  /** @param epoch of the store: cookies of two control planes on one machine must not meet. */
+  /**
+   * @param epoch of the store: cookies of two control planes on one machine must not meet.
+   * @param start a word new at each start: what was signed out is remembered only in memory, so all end with the process.
+   */
   constructor(options: {
     readonly secret: Uint8Array;
     readonly epoch: string;
+    readonly start: Uint8Array;
     readonly secure: boolean;
   }) {
-    this.#secret = options.secret;
+    this.#secret = createHmac('sha256', options.secret)
+      .update('interlock pages, one start\n')
+      .update(options.start)
+      .digest();
     this.#epoch = hash('sha256', options.epoch, 'hex').slice(0, 8);
     this.#secure = options.secure;
   }
@@ -64,8 +71,9 @@ export class Sessions {
     return this.#set('session', '', 0);
   }
 
-  /** Signs it out: a copy of its cookie is worth nothing any more. */
+  /** Signs it out: a copy of its cookie is worth nothing any more. One without keys opens nothing, and takes no place here. */
   end(session: Session, nowMs: number): void {
+    if (session.keys.length === 0) return;
     for (const [id, endsAtMs] of this.#ended) if (endsAtMs <= nowMs) this.#ended.delete(id);
     if (this.#ended.size >= pageDefaults.endedKept) {
       const [oldest] = this.#ended.keys();
@@ -113,7 +121,6 @@ export class Sessions {
     return Buffer.from(payload, 'base64url').toString();
   }
 
-  /** The secret signs other things too: what is signed here begins with its own words. */
   #mac(what: string, text: string): string {
     return createHmac('sha256', this.#secret)
       .update(`interlock pages ${what}\n${this.#epoch}\n${text}`)

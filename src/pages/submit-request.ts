@@ -1,3 +1,4 @@
+import { bounds } from '../contract/limits.ts';
 import type { Problem } from '../contract/problems.ts';
 import { type Field, inputOf, jsonOf } from '../core/input-fields.ts';
 
@@ -69,6 +70,10 @@ function labelsOf(
 ): Readonly<Record<string, string>> | undefined {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
   if (lines.length === 0) return undefined;
+  if (lines.length > bounds.labels) {
+    wrong(`has ${lines.length} lines; a task has at most ${bounds.labels} labels`);
+    return undefined;
+  }
   const pairs = lines.flatMap((line): [string, string][] => {
     const at = line.indexOf('=');
     if (at >= 1) return [[line.slice(0, at).trim(), line.slice(at + 1).trim()]];

@@ -30,6 +30,7 @@ export const submitRoutes: readonly PageRoute[] = [
   {
     method: 'POST',
     path: '/submit',
+    large: true,
     async answer(request) {
       const { form: sent, call } = request;
       if (!request.may('submit')) return shown('Submit', mayNot(request), 403);

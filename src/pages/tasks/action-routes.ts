@@ -13,7 +13,12 @@ import { CALLS } from './task-route.ts';
 export const actionRoutes: readonly PageRoute[] = (['cancel', 'retry', 'resolve'] as const).flatMap(
   (action): PageRoute[] => [
     { method: 'GET', path: `/tasks/{id}/${action}`, answer: (request) => asked(request, action) },
-    { method: 'POST', path: `/tasks/{id}/${action}`, answer: (request) => sent(request, action) },
+    {
+      method: 'POST',
+      path: `/tasks/{id}/${action}`,
+      large: action === 'resolve',
+      answer: (request) => sent(request, action),
+    },
   ],
 );
 
