@@ -36,8 +36,8 @@ export const faults = [
   {
     name: 'waits-for-x',
     file: view,
-    find: "textMember('waitingFor', waiting(nowMs, task, attempt, facts))",
-    replace: "textMember('waitingFor', waiting(nowMs, task, attempt, facts) && 'x')",
+    find: "textMember('waitingFor', facts && waiting(nowMs, task, attempt, facts))",
+    replace: "textMember('waitingFor', facts && waiting(nowMs, task, attempt, facts) && 'x')",
     cases: ['reading/waiting-for'],
   },
   {

@@ -107,7 +107,7 @@ export const faults = [
   {
     name: 'says-nothing-of-what-waits',
     file: view,
-    find: "textMember('waitingFor', waiting(nowMs, task, attempt, facts))",
+    find: "textMember('waitingFor', facts && waiting(nowMs, task, attempt, facts))",
     replace: "''",
     cases: ['reading/waiting-for'],
   },

@@ -281,8 +281,8 @@ export const faults = [
   {
     name: 'an unknown op is an invalid request',
     file: 'src/control-plane/report.ts',
-    find: "    return refusal(\n      'UNSUPPORTED_OPERATION',",
-    replace: "    return refusal(\n      'INVALID_REQUEST',",
+    find: "    return refusal('UNSUPPORTED_OPERATION', ",
+    replace: "    return refusal('INVALID_REQUEST', ",
     cases: ['tolerance/unknown-op', 'tolerance/unserved-op'],
   },
   {

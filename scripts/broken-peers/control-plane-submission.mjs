@@ -64,8 +64,8 @@ export const faults = [
   {
     name: 'an-unknown-report-is-invalid',
     file: 'src/control-plane/report.ts',
-    find: "      'UNSUPPORTED_OPERATION',",
-    replace: "      'INVALID_REQUEST',",
+    find: "refusal('UNSUPPORTED_OPERATION', ",
+    replace: "refusal('INVALID_REQUEST', ",
     cases: ['service/unserved-op'],
   },
 

@@ -116,16 +116,16 @@ export const worker = [
   {
     name: 'a wake during a claim is forgotten (hints, freed slots)',
     file: 'src/worker/claim-loop.ts',
-    find: '    this.#ctx.workWanted = false;\n    const answer = await transport.claim(request, this.#abort.signal);\n',
+    find: '    this.#ctx.workWanted = false;\n    this.#ctx.freedAt = undefined;\n    const answer = await transport.claim(request, this.#abort.signal);\n',
     replace:
-      '    const answer = await transport.claim(request, this.#abort.signal);\n    this.#ctx.workWanted = false;\n',
+      '    const answer = await transport.claim(request, this.#abort.signal);\n    this.#ctx.workWanted = false;\n    this.#ctx.freedAt = undefined;\n',
     worlds: ['quiet'],
     tests: ['test/worker/hints', 'test/worker/claims'],
   },
   {
     name: 'a freed slot wakes nobody',
     file: 'src/worker/attempts.ts',
-    find: 'if (this.slots.claimable > claimable) this.#ctx.askForWork();',
+    find: 'if (this.#claimable > claimable) this.#ctx.slotFreed();',
     replace: 'void claimable;',
     worlds: ['quiet'],
     tests: ['test/worker/claims'],
