@@ -1,6 +1,6 @@
 /** Every number of our own, unit in its name, reason beside it. Numbers of the wire: `contract/limits.ts`. */
 
-export { diskDefaults, outboxDefaults, spoolDefaults } from './disk-defaults.ts';
+export { outboxDefaults, spoolDefaults } from './disk-defaults.ts';
 export { aheadInHostDefaults, hostDefaults } from './host-defaults.ts';
 export { readinessDefaults, statusDefaults } from './watch-defaults.ts';
 

@@ -5,18 +5,6 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** The spool. */
-/** Files of the machine's own disk that are added to (`system/open-file.ts`). */
-export const diskDefaults = {
-  /** What is added at once is copied into the system's memory in the event loop up to this size: some 20 µs … */
-  atOnceBytes: 65_536,
-  /** … unless a sync has been under way for so long: the disk is slow or hangs, and writes may soon wait for it too; … */
-  slowSyncMs: 100,
-  /** … or a write took so long, … */
-  slowWriteMs: 50,
-  /** … for this time after it. */
-  slowForMs: SECOND,
-} as const;
-
 export const spoolDefaults = {
   /** A group takes whatever waits, up to these bounds: one write, one fsync (two where its file is new). */
   groupRecords: 256,

@@ -3,13 +3,11 @@ import { lstat, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:
 import { dirname, resolve } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import type { Disk, Sight } from '../ports/disk.ts';
-import { DiskPace } from './disk-pace.ts';
 import { makeOpen } from './open-file.ts';
 import { whileBusy } from './while-busy.ts';
 
 /** The machine's file systems. `platform` is for tests of what only Windows does. */
 export function systemDisk(platform: NodeJS.Platform = process.platform): Disk {
-  const pace = new DiskPace();
   return {
     async makeFolder(folder) {
       const first = await makeWithParents(resolve(folder));
@@ -47,7 +45,7 @@ export function systemDisk(platform: NodeJS.Platform = process.platform): Disk {
         await handle.close();
       }
     },
-    makeOpen: (file) => makeOpen(file, ITSELF, pace),
+    makeOpen: (file) => makeOpen(file, ITSELF),
     async syncFile(file) {
       // Windows syncs no file that was opened for reading alone.
       const handle = await open(file, constants.O_RDWR | ITSELF);

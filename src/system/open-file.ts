@@ -1,25 +1,15 @@
 import fs, { constants } from 'node:fs';
-import { diskDefaults } from '../core/defaults.ts';
 import type { OpenFile } from '../ports/disk.ts';
-import { DiskPace } from './disk-pace.ts';
 
 /**
  * A file that is added to and synced thousands of times a second: by its descriptor, since each step is then one call of
- * the system. What is added goes into the system's memory, which takes 3 µs; a round through the thread pool costs 25 µs and
- * the waking of a thread, so that is left to pieces that are large and to a disk that is slow.
- * @param flags beside those that are needed @param pace of the disk
+ * the system and one round through the thread pool. @param flags beside those that are needed
  */
-export async function makeOpen(
-  path: string,
-  flags: number,
-  pace = new DiskPace(),
-): Promise<OpenFile> {
+export async function makeOpen(path: string, flags: number): Promise<OpenFile> {
   const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants;
   const fd = await opened(path, O_APPEND | O_CREAT | O_EXCL | O_WRONLY | flags, 0o600);
   const { ino } = fs.fstatSync(fd);
   let size = 0;
-  /** Writes in the thread pool: nothing may come before their end. */
-  let adding = 0;
   let closed: Promise<void> | undefined;
   /** What still uses the descriptor: once it is closed, its number may be another file's. */
   const underWay = new Set<Promise<unknown>>();
@@ -33,17 +23,10 @@ export async function makeOpen(
   return {
     add(data) {
       const bytes = Buffer.from(data);
-      const atOnce = !closed && adding === 0 && bytes.length <= diskDefaults.atOnceBytes;
-      const first = atOnce && pace.quick ? pace.timed(() => taken(fd, bytes)) : 0;
-      if (atOnce && first === bytes.length) {
-        size += first;
-        return DONE;
-      }
       return using(async () => {
-        adding++;
         try {
           // A disk that becomes full in the middle takes a part; the next call says why.
-          for (let done = first; done < bytes.length; ) {
+          for (let done = 0; done < bytes.length; ) {
             // Whoever has the file now may have added to it already: the rest would stand apart.
             if (closed && done > 0) throw failure('EBADF', `${path} was closed`, path);
             done += await written(fd, bytes, done, bytes.length - done);
@@ -52,8 +35,6 @@ export async function makeOpen(
           // For the same reason nothing is cut off then: what was added after it would go with it.
           if (!closed) await cut(fd, size).catch(() => {});
           throw error;
-        } finally {
-          adding--;
         }
         size += bytes.length;
       });
@@ -61,8 +42,7 @@ export async function makeOpen(
     sync() {
       return using(async () => {
         const least = size;
-        const over = pace.syncing();
-        await synced(fd).finally(over);
+        await synced(fd);
         // Of the system's memory: it waits for no disk.
         const there = fs.statSync(path, { throwIfNoEntry: false });
         if (there?.ino !== ino) throw failure('ENOENT', `${path} was removed or moved`, path);
@@ -87,17 +67,6 @@ function opened(path: string, flags: number, mode: number): Promise<number> {
     fs.open(path, flags, mode, (error, fd) => (error ? reject(error) : resolve(fd)));
   });
 }
-
-/** What the system took of it. What it refuses is asked for again in the thread pool, where it says why. */
-function taken(fd: number, bytes: Buffer): number {
-  try {
-    return fs.writeSync(fd, bytes);
-  } catch {
-    return 0;
-  }
-}
-
-const DONE = Promise.resolve();
 
 function written(fd: number, bytes: Buffer, from: number, count: number): Promise<number> {
   return new Promise((resolve, reject) => {

@@ -14,26 +14,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SimulatedMachine } from '../../sim/machine.ts';
-import { diskDefaults } from '../../src/core/defaults.ts';
 import type { Disk } from '../../src/ports/disk.ts';
 import { systemDisk } from '../../src/system/disk.ts';
-import { DiskPace } from '../../src/system/disk-pace.ts';
-import { makeOpen } from '../../src/system/open-file.ts';
 
 let folder = '';
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'interlock-open-'));
 });
 afterEach(() => rm(folder, { recursive: true }));
-
-/** Of a disk whose sync hangs: what is added goes through the thread pool. */
-function slow(): DiskPace {
-  let now = 0;
-  const pace = new DiskPace(() => now);
-  pace.syncing();
-  now = 1_000;
-  return pace;
-}
 
 async function simulated(): Promise<Disk> {
   const { disk } = new SimulatedMachine().start();
@@ -141,7 +129,7 @@ it('is synced by the system before it says so, and written to its end where the 
     write(fd, bytes, from, Math.min(count, 4), at, done);
   }) as never);
   try {
-    const file = await makeOpen(join(folder, 'a'), 0, slow());
+    const file = await systemDisk().makeOpen(join(folder, 'a'));
     await file.add('0123456789');
     await file.sync();
     calls.push('told');
@@ -156,7 +144,7 @@ it('is synced by the system before it says so, and written to its end where the 
 
 it('is cut to what it held where a write fails in the midst', async () => {
   const { write } = fs;
-  const file = await makeOpen(join(folder, 'a'), 0, slow());
+  const file = await systemDisk().makeOpen(join(folder, 'a'));
   await file.add('before\n');
   let calls = 0;
   const full = Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
@@ -179,7 +167,7 @@ it.each(['fails', 'is short'])(
   async (how) => {
     const { write, close } = fs;
     const path = join(folder, 'a');
-    const file = await makeOpen(path, 0, slow());
+    const file = await systemDisk().makeOpen(path);
     await file.add('before\n');
     const calls: string[] = [];
     const { promise: began, resolve: begin } = Promise.withResolvers<() => void>();
@@ -219,49 +207,3 @@ it.each(['fails', 'is short'])(
     }
   },
 );
-
-it('takes what is added in the event loop, and what the system did not take of it in the thread pool', async () => {
-  const { writeSync } = fs;
-  const file = await systemDisk().makeOpen(join(folder, 'a'));
-  const inPool = vi.spyOn(fs, 'write');
-  const atOnce = vi.spyOn(fs, 'writeSync');
-  try {
-    await file.add('one\n');
-    expect(inPool).toHaveBeenCalledTimes(0);
-    atOnce.mockImplementationOnce(((fd: number, bytes: Buffer) =>
-      writeSync(fd, bytes, 0, 2)) as never);
-    await file.add('two\n');
-    atOnce.mockImplementationOnce(() => {
-      throw Object.assign(new Error('EAGAIN'), { code: 'EAGAIN' });
-    });
-    await file.add('three\n');
-    expect(inPool).toHaveBeenCalledTimes(2);
-    await file.close();
-    await expect(file.add('')).rejects.toMatchObject({ code: 'EBADF' });
-    expect(await readFile(join(folder, 'a'), 'utf8')).toBe('one\ntwo\nthree\n');
-  } finally {
-    inPool.mockRestore();
-    atOnce.mockRestore();
-  }
-});
-
-it('writes nothing in the event loop while a sync hangs, nor for a while after a write that waited', () => {
-  let now = 0;
-  const pace = new DiskPace(() => now);
-  const over = pace.syncing();
-  now += diskDefaults.slowSyncMs - 1;
-  pace.syncing()();
-  expect(pace.quick).toBe(true);
-  now += 1;
-  expect(pace.quick).toBe(false);
-  over();
-  expect(pace.quick).toBe(true);
-  const wait = () => {
-    now += diskDefaults.slowWriteMs;
-    return 1;
-  };
-  expect(pace.timed(wait)).toBe(1);
-  expect(pace.quick).toBe(false);
-  now += diskDefaults.slowForMs;
-  expect(pace.quick).toBe(true);
-});
