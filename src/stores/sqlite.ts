@@ -48,7 +48,7 @@ export function openSqliteStore(options: SqliteOptions): Store {
       PRAGMA temp_store = MEMORY;
       PRAGMA wal_autocheckpoint = ${owns ? CHECKPOINT_PAGES : CHECKPOINT_PAGES / 8};
       PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};
-      PRAGMA cache_size = -${CACHE_KIB};`);
+      PRAGMA cache_size = -${WRITER_CACHE_KIB};`);
     if (owns) checkWhole(writer, options.file);
     migrate(writer, options.file, owns);
     writer.run(
@@ -58,7 +58,9 @@ export function openSqliteStore(options: SqliteOptions): Store {
     );
     if (left) keepLeftLog(writer, options.file);
     const reader = new Connection(options.file, { readOnly: true });
-    reader.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB};`);
+    reader.script(
+      `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${READER_CACHE_KIB};`,
+    );
     const files = new KeptFiles(options.file, writer, () => options.clock.now(), options.onLoss);
     const log = new LogSync(`${options.file}-wal`, (cause) => files.failed(cause), options.sync);
     const inside = foldInside(writer);
@@ -95,7 +97,13 @@ const BUSY_TIMEOUT_MS = 5_000;
 const CHECKPOINT_PAGES = 8_000;
 /** What a burst left of the log is cut to this when it begins anew: to write over is cheaper than to grow. */
 const WAL_KEPT_BYTES = 8_388_608;
-const CACHE_KIB = 16_384;
+/** Lists that people page through. */
+const READER_CACHE_KIB = 16_384;
+/**
+ * What commands need lies close together. Whenever a page was split, a commit of SQLite looks through the whole cache for
+ * pages behind the end of the file (5 % of the processor time of a load with 16 MiB, 1 % with these).
+ */
+const WRITER_CACHE_KIB = 4_096;
 /** No commit for so long: the log is folded in whole and cut to nothing. */
 const IDLE_CHECKPOINT_MS = 2_000;
 

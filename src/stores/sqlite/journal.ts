@@ -119,7 +119,9 @@ export function journalWrites(
         if (gone.length === 0) break;
       }
       c.run(
-        'INSERT OR REPLACE INTO log_sizes (task, last_n, lines, chars) VALUES (?, ?, ?, ?)',
+        // `OR REPLACE` would be a removal too, so that SQLite keeps a journal of the statement.
+        `INSERT INTO log_sizes (task, last_n, lines, chars) VALUES (?, ?, ?, ?)
+         ON CONFLICT (task) DO UPDATE SET last_n = excluded.last_n, lines = excluded.lines, chars = excluded.chars`,
         taskRef,
         n,
         kept,

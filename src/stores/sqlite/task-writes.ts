@@ -31,13 +31,9 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
 
   const savePayloads = (ref: number, before: TaskState | undefined, task: TaskState) => {
     if (task.resultJson !== undefined && task.resultJson !== before?.resultJson)
-      c.run('INSERT OR REPLACE INTO results (task, json) VALUES (?, ?)', ref, task.resultJson);
+      c.run(putPayload('results'), ref, task.resultJson);
     if (task.checkpointJson !== undefined && task.checkpointJson !== before?.checkpointJson)
-      c.run(
-        'INSERT OR REPLACE INTO checkpoints (task, json) VALUES (?, ?)',
-        ref,
-        task.checkpointJson,
-      );
+      c.run(putPayload('checkpoints'), ref, task.checkpointJson);
   };
 
   return {
@@ -163,6 +159,9 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
   };
 }
 
+/** `OR REPLACE` would be a removal too, so that SQLite keeps a journal of each such statement. */
+const putPayload = (table: 'results' | 'checkpoints') =>
+  `INSERT INTO ${table} (task, json) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET json = excluded.json`;
 const CLAIMABLE = `SELECT ref, rank FROM tasks
   WHERE project = ? AND pool = ? AND type = ? AND schema_version = ? AND status = 'queued' AND ready = 1
     AND available_at <= ? AND (deadline IS NULL OR deadline > ?)
