@@ -59,6 +59,11 @@ export const taskErrorCodes = {
     title: 'It is not known whether the effect took place',
     next: 'Look at the outside world, then `interlock tasks resolve <task-id>` with what you found.',
   },
+  RESOLVED_FAILED: {
+    by: 'control plane',
+    title: 'An operator looked and resolved it as failed: the effect did not take place',
+    next: 'Nothing has to be done. It can be run again: `interlock tasks retry <task-id> --reason "…"`.',
+  },
   UNDELIVERABLE: {
     by: 'control plane',
     title: 'Workers took the task and gave it back too often',

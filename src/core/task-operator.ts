@@ -1,5 +1,6 @@
 import type { CancelRequest, ResolveRequest, RetryRequest } from '../contract/index.ts';
 import { terminalStatuses } from '../contract/tasks.ts';
+import { RESOLVED_FAILED } from './failures.ts';
 import { type Change, refuse, type TaskState } from './task.ts';
 
 /** What people ask for: cancel, retry, resolve. They add entries to the journal and rewrite none. */
@@ -126,9 +127,12 @@ export function resolveTask(
         verdict: { ok: true },
       };
     case 'failed': {
+      // Somebody looked, and there was no effect: what the attempt may have done is no longer open. The journal keeps it.
       const error = {
-        ...(task.error ?? { code: 'OUTCOME_UNKNOWN', retryable: false }),
+        code: RESOLVED_FAILED,
         message: `An operator resolved the task as failed: ${reason}`,
+        retryable: false,
+        ...(task.error?.attempt !== undefined && { attempt: task.error.attempt }),
       };
       return {
         task: withSeq({ ...done, status: 'failed', error }),

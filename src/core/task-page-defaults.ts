@@ -7,6 +7,8 @@ export const taskPageDefaults = {
   countedMost: 1_000,
   /** Failed tasks that are grouped, the newest: a bad night of a small project, and a few milliseconds. */
   failuresAmong: 1_000,
+  /** A failure stands among what needs a person so long: one night and the day after it. Then it is under its status only. */
+  failureStandsMs: 24 * 3_600_000,
   /** Entries at the end of a journal in which the last loss is looked for. */
   lossesShown: 50,
   /** Entries of the journal that a task's page shows at once; the rest is a link away. */

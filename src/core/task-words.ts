@@ -1,5 +1,7 @@
+import { taskErrorCodes } from '../contract/errors.ts';
 import type { TaskErrorView, TaskView } from '../contract/index.ts';
 import { durationWords } from './duration-words.ts';
+import { isCatalogued, isResolved } from './failures.ts';
 
 /** What people are told of a task, the same wherever they look. */
 
@@ -19,6 +21,7 @@ export function noteOf(task: TaskView): string {
     return parts.filter(Boolean).join(', ');
   }
   if (!error) return '';
+  if (isResolved(error)) return oneLine(error.message);
   return `${error.code}: ${oneLine(error.message)}${usedUp(task) ? ` (${attemptWords(task)})` : ''}`;
 }
 
@@ -53,6 +56,24 @@ export function usedUp({ status, error, attempts, policy }: TaskView): boolean {
   return status === 'failed' && error?.retryable === true && attempts >= policy.maxAttempts;
 }
 
+/** Why a failed task was not tried again, where that is not clear from its error. */
+export function notRepeatedWords(task: TaskView): string | undefined {
+  const { status, error, attempts, policy } = task;
+  if (usedUp(task)) return `It can be tried again, but ${attemptWords(task)} were used.`;
+  if (status !== 'failed' || error === undefined || attempts >= policy.maxAttempts)
+    return undefined;
+  if (error.retryable)
+    return error.effect === 'begun'
+      ? 'The handler called it retryable, but nothing repeats an attempt that was past its gate by itself.'
+      : undefined;
+  if (error.code === 'INPUT_INVALID')
+    return 'It was not tried again: the same input would not fit either.';
+  const byHandler = !isCatalogued(error.code) || taskErrorCodes[error.code].by === 'handler';
+  return byHandler || error.code === 'HANDLER_ERROR'
+    ? 'The handler did not call it retryable, so it was not tried again.'
+    : undefined;
+}
+
 /** What somebody can do about a task, in the order in which they would. */
 export type NextStep =
   | { readonly kind: 'late-report'; readonly op: string }
@@ -73,6 +94,8 @@ export function nextSteps(task: TaskView, told: boolean): readonly NextStep[] {
   if (status === 'outcome-unknown') return [...late, { kind: 'resolve' }];
   if (status !== 'failed' && status !== 'expired')
     return told ? [...late, { kind: 'look', at: 'events' }] : late;
+  // Somebody has decided: nothing is left to do.
+  if (isResolved(error)) return late;
   const retry = { kind: 'retry', acceptRepeatedEffect: error?.effect === 'begun' } as const;
   if (error?.code === 'RESULT_REFUSED')
     return [...late, { kind: 'refused-result', worker: task.worker, spool: spoolOf(error) }, retry];

@@ -105,8 +105,11 @@ export interface Reads {
   queue(project: string): Promise<readonly QueueGroup[]>;
   /** How many tasks have that status, counted up to `atMost`: nobody counts a long list. */
   countTasks(project: string, status: TaskStatus, atMost: number): Promise<number>;
-  /** The newest `among` failed tasks by type, version and code, without those that wait for a decision; newest first. */
-  failureGroups(project: string, among: number): Promise<readonly FailureGroup[]>;
+  /**
+   * The newest `among` failed tasks by type, version and code, without those that wait for a decision or ended before
+   * `sinceMs`; newest first.
+   */
+  failureGroups(project: string, among: number, sinceMs: number): Promise<readonly FailureGroup[]>;
   /** Queued or running tasks whose attempts were lost `losingFrom` times or more, newest first. */
   losingTasks(project: string, limit: number): Promise<readonly TaskRow[]>;
 

@@ -43,6 +43,7 @@ describe('problems', () => {
       'INPUT_INVALID',
       'OUTCOME_UNKNOWN',
       'QUEUE_TIMEOUT',
+      'RESOLVED_FAILED',
       'RESULT_INVALID',
       'RESULT_REFUSED',
       'UNDELIVERABLE',

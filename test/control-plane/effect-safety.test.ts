@@ -285,7 +285,10 @@ describe('what needs attention', () => {
     await other.world.call('POST', `/tasks/${other.id}/resolve`, {
       body: { actionId: 'a', ifSeq: seq, resolution: 'failed', reason: 'looked' },
     });
-    expect(await other.world.task(other.id)).toMatchObject({ status: 'failed' });
+    const resolved = await other.world.task(other.id);
+    expect(resolved).toMatchObject({ status: 'failed', error: { code: 'RESOLVED_FAILED' } });
+    // Somebody looked: there was no effect that a repeat could repeat.
+    expect(resolved.error.effect).toBeUndefined();
     expect(await waiting(other.world)).toEqual([]);
   });
 });

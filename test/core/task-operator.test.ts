@@ -328,7 +328,7 @@ describe('resolve', () => {
     expect(world.task.error).toBeUndefined();
     const failed = ended(unknown, startGate);
     failed.resolve('failed');
-    expect(failed.outcome).toBe('failed BROKEN begun');
+    expect(failed.outcome).toBe('failed RESOLVED_FAILED');
     expect(failed.task.error?.message).toContain('seen');
   });
 

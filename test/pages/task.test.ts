@@ -62,9 +62,33 @@ describe('one task', () => {
       /Attempt 1 on w1 ✕ failed.* began after 1 s ran 3 s pure fence 1 BROKE: paper jam Queued again/,
     );
     expect(text).toMatch(/Attempt 2 on w2 ✕ failed/);
-    expect(text).toContain('Error BROKE just now no ink tray 2');
+    expect(text).toContain(
+      'Error BROKE said by the handler of demo/hello@1 just now no ink tray 2',
+    );
     expect(text).toContain('Mend the cause, then run it again .');
-    expect((await visitor.get(`/tasks/${task.id}`)).text).toContain('href="/failures#BROKE"');
+    expect(text).toContain('BROKE said by the handler of demo/hello@1');
+    expect((await visitor.get(`/tasks/${task.id}`)).text).not.toContain('/failures#BROKE');
+  });
+
+  it('says why a failure was not tried again, and leads to the catalogue for a code that is in it', async () => {
+    const { task, attempt } = await world.running({}, { policy: { maxAttempts: 5 } });
+    await world.report(attempt, 'fail', failure('HANDLER_ERROR', 'paper jam'));
+    expect(await shown(`/tasks/${task.id}`)).toContain(
+      'The handler did not call it retryable, so it was not tried again.',
+    );
+    expect((await visitor.get(`/tasks/${task.id}`)).text).toContain(
+      'href="/failures#HANDLER_ERROR"',
+    );
+  });
+
+  it('says who resolved an unknown outcome as failed and why, and alarms nobody any more', async () => {
+    const { id, seq } = await unknown();
+    const body = { actionId: 'a', ifSeq: seq, resolution: 'failed', reason: 'The tray is empty' };
+    await world.call('POST', `/tasks/${id}/resolve`, { body });
+    const { text } = await visitor.get(`/tasks/${id}`);
+    expect(plain(text)).toMatch(/Resolved by \S.*: no effect\. .*The tray is empty/);
+    expect(text).not.toContain('id="next"');
+    expect(plain(text)).not.toMatch(/may have taken place/);
   });
 
   it('shows input and result folded, large ones cut, with the very text as a file', async () => {

@@ -4,6 +4,7 @@ import { Visitor } from './visitor.ts';
 
 /** The list of tasks: what needs a person, what runs, the rest with its filters. */
 
+const DAY_MS = 24 * 3_600_000;
 const place = { loopback: true, behindProxy: false, secure: false };
 let world: World;
 let visitor: Visitor;
@@ -120,6 +121,25 @@ describe('what needs a person', () => {
     expect(await words('/tasks', 'attention-refused')).toMatch(
       /1 task RESULT_REFUSED \(The control plane refused the result for good\): of RESULT_REFUSED/,
     );
+  });
+
+  it('has no failure any more after a day, and none that was resolved: then nothing needs a person', async () => {
+    const { attempt } = await world.running();
+    await world.report(attempt, 'fail', failure('BROKE', 'for good'));
+    expect(await words('/tasks', 'attention-failed')).toContain('Failed in the last 24 h');
+    // It sleeps for a day, which costs the test nothing.
+    world.clock.suspend(DAY_MS);
+    await world.clock.advance(DAY_MS + 1_000);
+    const other = await world.running({ effectSafety: 'non-idempotent' });
+    await world.gate(other.attempt);
+    await world.report(other.attempt, 'unknown', failure('SENT', 'no answer'));
+    const { seq } = await world.task(other.task.id);
+    const body = { actionId: 'a', ifSeq: seq, resolution: 'failed', reason: 'not there' };
+    expect((await world.call('POST', `/tasks/${other.task.id}/resolve`, { body })).status).toBe(
+      200,
+    );
+    expect(await words('/tasks', 'attention')).toContain('Nothing needs a person.');
+    expect(await words('/tasks?status=failed')).toContain('BROKE: for good');
   });
 
   it('names a task whose worker is lost again and again, and how the last time went', async () => {

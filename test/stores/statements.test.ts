@@ -120,7 +120,7 @@ async function everything(tx: Transaction): Promise<void> {
   await tx.action(row.ref, 'a');
   await tx.queue('p');
   await tx.countTasks('p', 'failed', 3);
-  await tx.failureGroups('p', 3);
+  await tx.failureGroups('p', 3, 0);
   await tx.losingTasks('p', 3);
   await tx.worker('p', 'w');
   await tx.workers('p');
@@ -283,7 +283,7 @@ it('find what people look at by an index, however many tasks there are', async (
   const asked = await asks(() =>
     command(async (tx) => {
       await tx.countTasks('p', 'failed', 3);
-      await tx.failureGroups('p', 3);
+      await tx.failureGroups('p', 3, 0);
       await tx.losingTasks('p', 3);
     }),
   );

@@ -819,14 +819,15 @@ export function storeCases(
       expect(await store.countTasks('p', 'expired', 3)).toBe(0);
     });
 
-    it('groups the newest failures by type, version and code, without those that wait for a decision', async () => {
+    it('groups the newest failures of a time by type, version and code, without those that wait for a decision', async () => {
       const failed = (code: string | undefined, more: Partial<TaskState> = {}) =>
         taskOf({
           status: 'failed',
+          finishedAtMs: nowMs,
           ...(code === undefined ? {} : { error: { code, message: 'm', retryable: false } }),
           ...more,
         });
-      await insert(failed('TOO_OLD'));
+      await insert(failed('TOO_MANY'));
       nowMs++;
       const ids: string[] = [];
       for (const [code, version] of [['A'], ['A'], ['A', 2], [undefined]] as const) {
@@ -835,8 +836,10 @@ export function storeCases(
       }
       await insert(failed('A'), { attention: true });
       await insert(failed('A', { project: 'q' }));
+      // Ended before the time that is asked for.
+      await insert(failed('A', { finishedAtMs: nowMs - 10_000 }));
       const hello = { type: 'demo/hello', schemaVersion: 1 };
-      expect(await store.failureGroups('p', 5)).toEqual([
+      expect(await store.failureGroups('p', 6, nowMs - 9_000)).toEqual([
         { ...hello, code: '', tasks: 1, newestId: ids[3] },
         { ...hello, schemaVersion: 2, code: 'A', tasks: 1, newestId: ids[2] },
         { ...hello, code: 'A', tasks: 2, newestId: ids[1] },

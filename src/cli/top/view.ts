@@ -1,4 +1,5 @@
 import { type DoctorAnswer, type TaskView, typeKey } from '../../contract/index.ts';
+import { failureStands } from '../../core/failures.ts';
 import { noteOf } from '../../core/task-words.ts';
 
 /** What there is to see, in the order in which it matters. Pure. */
@@ -17,9 +18,13 @@ export interface Section {
   readonly tasks: readonly TaskView[];
 }
 
-/** What needs a person, what runs, what waits, what has ended; each task once, those that fit the filter. */
+/**
+ * What needs a person (of failures those of the last day), what runs, what waits, what has ended; each task once, those
+ * that fit the filter.
+ */
 export function sections(news: News, filter: string): Section[] {
   const seen = new Set<string>();
+  const nowMs = Date.parse(news.doctor.serverTime);
   const section = (title: string, tasks: readonly TaskView[]): Section => ({
     title,
     tasks: tasks.filter((task) => {
@@ -32,7 +37,7 @@ export function sections(news: News, filter: string): Section[] {
   return [
     section('Needs a person', [
       ...news.attention,
-      ...all.filter((task) => task.status === 'failed' || isUnserved(task)),
+      ...all.filter((task) => failureStands(task, nowMs) || isUnserved(task)),
     ]),
     section('Running', news.running),
     section('Waiting', news.queued),

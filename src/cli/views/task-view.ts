@@ -1,11 +1,10 @@
 import { type TaskEvent, type TaskView, typeKey } from '../../contract/index.ts';
 import {
-  attemptWords,
   nextSteps,
   noteOf,
+  notRepeatedWords,
   tookWords,
   undeliveredWords,
-  usedUp,
 } from '../../core/task-words.ts';
 import { spoolFlag } from '../../spool/index.ts';
 import type { ExitName } from '../exit-codes.ts';
@@ -162,7 +161,8 @@ function errorLines(task: TaskView, style: Style): string[] {
   const { error } = task;
   if (!error) return [];
   const lines = ['', `${style.bad(plain(error.code))}  ${plain(error.message, true)}`];
-  if (usedUp(task)) lines.push(`It can be tried again, but ${attemptWords(task)} were used.`);
+  const once = notRepeatedWords(task);
+  if (once !== undefined) lines.push(once);
   if (error.effect === 'begun')
     lines.push(style.warn('The attempt was past its gate: its effect may have taken place.'));
   // Issues stand in the message already.

@@ -3,6 +3,8 @@ import type { TaskView } from '../../contract/index.ts';
 import { cappedWords } from '../../core/count-words.ts';
 import { cut } from '../../core/detail-words.ts';
 import { durationWords } from '../../core/duration-words.ts';
+import { isCatalogued } from '../../core/failures.ts';
+import { taskPageDefaults } from '../../core/task-page-defaults.ts';
 import { type WorkerFacts, waitsFor } from '../../core/waiting-for.ts';
 import type { FailureGroup, QueueGroup } from '../../ports/store.ts';
 import { counted, type Tone } from '../parts.ts';
@@ -189,9 +191,7 @@ function losingSection({ losing }: AttentionData): AttentionSection {
 function failureSections({ failures, among, nowMs }: AttentionData): AttentionSection[] {
   const items = ({ group, message, atMs }: Failures): AttentionItem => {
     const { type, schemaVersion, code, tasks, newestId } = group;
-    const known = Object.hasOwn(taskErrorCodes, code)
-      ? taskErrorCodes[code as keyof typeof taskErrorCodes].title
-      : undefined;
+    const known = isCatalogued(code) ? taskErrorCodes[code].title : undefined;
     const one = tasks === 1;
     return {
       id: `failed-${type}-${schemaVersion}-${code}`,
@@ -228,14 +228,14 @@ function failureSections({ failures, among, nowMs }: AttentionData): AttentionSe
     {
       kind: 'refused',
       tone: 'bad',
-      heading: 'Results that were refused',
+      heading: `Results that were refused in the last ${STANDS}`,
       items: refused.slice(0, SHOWN).map(items),
       ...more(refused),
     },
     {
       kind: 'failed',
       tone: 'bad',
-      heading: looked >= among ? `Failed (of the newest ${cappedWords(among, among)})` : 'Failed',
+      heading: `Failed in the last ${STANDS}${looked >= among ? ` (of the newest ${cappedWords(among, among)})` : ''}`,
       items: others.slice(0, SHOWN).map(items),
       ...more(others),
     },
@@ -284,6 +284,8 @@ function moreOf(
   return list.length > SHOWN && more ? { more } : {};
 }
 
+/** What failed before is under its status only, so that one that is final goes from here. */
+const STANDS = `${taskPageDefaults.failureStandsMs / 3_600_000} h`;
 /** Rows of a section: five sections fit on a desk's screen, the rest is a link away. */
 export const SHOWN = 5;
 const WHY_CHARS = 280;

@@ -2,6 +2,7 @@ import type { Problem } from '../../contract/problems.ts';
 import { taskStatuses } from '../../contract/tasks.ts';
 import { parseTypeKey } from '../../contract/type-key.ts';
 import { lastTrouble, why } from '../../core/attempt-words.ts';
+import { failuresSinceMs, isResolved } from '../../core/failures.ts';
 import { taskPageDefaults } from '../../core/task-page-defaults.ts';
 import { waitsFor } from '../../core/waiting-for.ts';
 import type { QueueGroup } from '../../ports/store.ts';
@@ -132,8 +133,9 @@ async function losingOf({ reads, project }: PageRequest): Promise<Losing[]> {
   );
 }
 
-async function failuresOf({ reads, project }: PageRequest): Promise<Failures[]> {
-  const groups = await reads.failureGroups(project, failuresAmong);
+async function failuresOf({ reads, project, nowMs }: PageRequest): Promise<Failures[]> {
+  const standing = await reads.failureGroups(project, failuresAmong, failuresSinceMs(nowMs));
+  const groups = standing.filter((group) => !isResolved(group));
   return Promise.all(
     groups.map(async (group, index) => {
       // Only what may be shown: of a hundred codes the rest is a link away.

@@ -1,17 +1,18 @@
 import type { TaskView } from '../../contract/index.ts';
 import { typeKey } from '../../contract/type-key.ts';
-import type { TimelineItem } from '../../core/attempt-timeline.ts';
+import type { EntryLine, TimelineItem } from '../../core/attempt-timeline.ts';
 import { detailWords } from '../../core/detail-words.ts';
 import { durationWords } from '../../core/duration-words.ts';
+import { isCatalogued, isResolved } from '../../core/failures.ts';
 import { spoolShowCommand } from '../../core/spool-words.ts';
 import { possibleActions, type TaskAction } from '../../core/task-actions.ts';
 import {
   attemptWords,
   nextSteps,
   noteOf,
+  notRepeatedWords,
   tookWords,
   undeliveredWords,
-  usedUp,
 } from '../../core/task-words.ts';
 import type { StoredLogLine } from '../../ports/store.ts';
 import { withQuery } from '../address.ts';
@@ -53,7 +54,7 @@ ${nextHtml(model)}
 ${actionsHtml(model)}
 ${comparison && comparisonHtml(comparison)}
 <div class="sides"><div class="lead">${task.status === 'running' && html`<section id="progress"><h2>Progress</h2><p>${progressHtml({ ...task, waitingFor: undefined }, nowMs)}</p></section>`}
-${errorHtml(task, nowMs)}</div>
+${isResolved(task.error) ? resolvedHtml(task, timeline, nowMs) : errorHtml(task, nowMs)}</div>
 <section id="facts"><h2>Facts</h2>${factsHtml(task, nowMs)}</section>
 <div class="rest"><section id="values"><h2>Input and result</h2>
 <div class="values">
@@ -114,7 +115,7 @@ function nextHtml({ task, comparison, may }: TaskModel): Html | false {
         break;
       case 'retry':
         lines.push(
-          html`<p>${task.error?.effect === 'begun' ? 'Its effect may have taken place: look before it is run again. ' : 'Mend the cause, then '}${link(may('retry'), task, 'retry', 'run it again')}.</p>`,
+          html`<p>${step.acceptRepeatedEffect ? 'Its effect may have taken place: look outside before you ' : 'Mend the cause, then '}${link(may('retry'), task, 'retry', 'run it again')}.</p>`,
         );
         break;
       case 'look':
@@ -144,13 +145,35 @@ function errorHtml({ error, ...task }: TaskView, nowMs: number): Html | false {
   const { details = {}, effect, code: name, message } = error;
   // Issues stand in the message already.
   const { issues: _, ...told } = details;
+  const once = notRepeatedWords({ ...task, error } as TaskView);
   const words = detailWords(told, (at) => at);
   return html`<section id="error"><h2>${task.status === 'queued' || task.status === 'running' ? 'Error of the attempt before' : 'Error'}</h2>
-<p><a href="/failures#${name}">${code(name)}</a>${task.finishedAt !== undefined && html` ${when(task.finishedAt, nowMs)}`}</p>
+<p>${codeHtml(name, task)}${task.finishedAt !== undefined && html` ${when(task.finishedAt, nowMs)}`}</p>
 ${longText('error-message', message)}
-${usedUp({ ...task, error } as TaskView) && html`<p>It can be tried again, but ${attemptWords({ ...task, error } as TaskView)} were used.</p>`}
+${once !== undefined && html`<p>${once}</p>`}
 ${effect === 'begun' && html`<p>The attempt was past its gate: its effect may have taken place.</p>`}
 ${words.length > 0 && html`<ul>${words.map((word, index) => html`<li>${longText(`detail-${index}`, word)}</li>`)}</ul>`}
+</section>`;
+}
+
+/** With a way to the catalogue where it is in there: a handler's own code is explained by its handler only. */
+function codeHtml(name: string, { type, schemaVersion }: Pick<TaskView, 'type' | 'schemaVersion'>) {
+  return isCatalogued(name)
+    ? html`<a href="/failures#${name}">${code(name)}</a>`
+    : html`${code(name)} <small class="faint">said by the handler of ${userText(typeKey(type, schemaVersion))}</small>`;
+}
+
+/** Somebody has looked: who, when and why, and no alarm. */
+function resolvedHtml(task: TaskView, items: readonly TimelineItem[], nowMs: number): Html {
+  const { event } =
+    items.findLast(
+      (item): item is EntryLine => item.kind === 'entry' && item.event.kind === 'resolved',
+    ) ?? {};
+  const { keyName, reason } = event?.data ?? {};
+  const who = typeof keyName === 'string' ? keyName : (event?.by ?? 'an operator');
+  return html`<section id="error"><h2>How it was resolved</h2>
+<p>Resolved by ${userText(who)}: no effect.${task.finishedAt !== undefined && html` ${when(task.finishedAt, nowMs)}`}</p>
+${longText('error-message', typeof reason === 'string' ? reason : (task.error?.message ?? ''))}
 </section>`;
 }
 

@@ -17,11 +17,11 @@ export function attentionReads(
       const all = newestFirst(project).filter(({ task }) => task.status === status);
       return Math.min(all.length, atMost);
     },
-    async failureGroups(project, among) {
+    async failureGroups(project, among, sinceMs) {
       const groups = new Map<string, FailureGroup>();
       const failed = newestFirst(project).filter(({ task }) => task.status === 'failed');
       for (const { task, attention } of failed.slice(0, among)) {
-        if (attention) continue;
+        if (attention || (task.finishedAtMs ?? 0) < sinceMs) continue;
         const { type, schemaVersion } = task;
         const code = task.error?.code ?? '';
         const name = key(type, schemaVersion, code);

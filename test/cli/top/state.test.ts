@@ -27,6 +27,9 @@ const error = { code: 'SMTP', message: 'no', retryable: false };
 
 const unknown = aTask({ status: 'outcome-unknown' });
 const failed = aTask({ status: 'failed', error });
+const ended = '2025-12-30T23:59:59.000Z';
+const longAgo = aTask({ status: 'failed', error, finishedAt: ended });
+const settled = aTask({ status: 'failed', error: { ...error, code: 'RESOLVED_FAILED' } });
 const unserved = aTask({ waitingFor: 'no worker for demo/hello@1 in pool default' });
 const running = aTask({ status: 'running', worker: 'garage' });
 const queued = aTask({ waitingFor: '1 worker, full' });
@@ -44,6 +47,13 @@ it('shows what needs a person first, then what runs, waits and has ended, each t
     ['Running', [running.id]],
     ['Waiting', [queued.id]],
     ['Ended', [done.id]],
+  ]);
+});
+
+it('leaves a failure of the day before, and one that somebody has resolved, with what has ended', () => {
+  const two = someNews({ newest: [longAgo, settled] });
+  expect(sections(two, '').map(({ title, tasks }) => [title, tasks.length])).toEqual([
+    ['Ended', 2],
   ]);
 });
 

@@ -1,0 +1,29 @@
+import { type TaskErrorCode, taskErrorCodes } from '../contract/errors.ts';
+import type { TaskErrorView, TaskView } from '../contract/index.ts';
+import { taskPageDefaults } from './task-page-defaults.ts';
+
+/** Failures as people meet them: whether one still asks for somebody, and who named it. Pure. */
+
+/** Code of a task whose unknown outcome an operator has resolved as failed: it asks for nobody any more. */
+export const RESOLVED_FAILED = 'RESOLVED_FAILED' satisfies TaskErrorCode;
+
+export function isResolved(error: Pick<TaskErrorView, 'code'> | undefined): boolean {
+  return error?.code === RESOLVED_FAILED;
+}
+
+/** Failures that ended before this instant are listed under their status only. */
+export function failuresSinceMs(nowMs: number): number {
+  return nowMs - taskPageDefaults.failureStandsMs;
+}
+
+/** It stands among what needs a person. @param nowMs by the control plane's clock. */
+export function failureStands({ status, error, finishedAt }: TaskView, nowMs: number): boolean {
+  if (status !== 'failed' || isResolved(error)) return false;
+  const endedMs = Date.parse(finishedAt ?? '');
+  return !(endedMs < failuresSinceMs(nowMs));
+}
+
+/** Whether the catalogue of failures has this code; the others are a handler's own. */
+export function isCatalogued(code: string): code is TaskErrorCode {
+  return Object.hasOwn(taskErrorCodes, code);
+}
