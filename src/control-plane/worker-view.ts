@@ -1,6 +1,8 @@
 import { typeKey } from '../contract/type-key.ts';
+import { controlPlaneDefaults } from '../core/defaults.ts';
 import { pauseInWords } from '../core/type-pauses.ts';
 import { stuckInWords } from '../core/waiting-for.ts';
+import { NOT_HEARD } from '../core/worker-words.ts';
 import type { Reads, WorkerRow, WorkerSight } from '../ports/store.ts';
 import { instantText } from './task-view.ts';
 import { condition, pausedNow, type WorkerCondition } from './worker-facts.ts';
@@ -58,6 +60,8 @@ export function inWords(
   const asked = drainRequested && state !== 'draining' ? '; it was asked to drain' : '';
   const held = worker.present?.stuck?.length ?? 0;
   const stuck = held === 0 ? '' : `; ${stuckInWords(held)}`;
+  const quietMs = nowMs - worker.lastSeenMs;
+  const quiet = quietMs > controlPlaneDefaults.quietAfterMs ? `; ${NOT_HEARD} ${ago(quietMs)}` : '';
   switch (state) {
     case 'offline':
       return worker.present?.state === 'offline'
@@ -66,14 +70,14 @@ export function inWords(
     case 'draining': {
       const rest = Math.max(openAttempts, busy);
       const what = rest === 0 ? 'has nothing left to do' : `finishes ${tasks(rest)}`;
-      return `draining: ${what}, claims no more`;
+      return `draining: ${what}, claims no more${quiet}`;
     }
     case 'full':
-      return `full: ${max === 1 ? 'its slot is' : `all ${max} slots are`} working${stuck}${asked}`;
+      return `full: ${max === 1 ? 'its slot is' : `all ${max} slots are`} working${stuck}${asked}${quiet}`;
     case 'ready': {
       const claims = worker.present?.notClaiming;
-      if (claims !== undefined) return `ready, but claims nothing: ${claims}${asked}`;
-      return `ready: ${busy} of ${max === 1 ? '1 slot is' : `${max} slots are`} working${stuck}${pausedWords(worker)}${asked}`;
+      if (claims !== undefined) return `ready, but claims nothing: ${claims}${asked}${quiet}`;
+      return `ready: ${busy} of ${max === 1 ? '1 slot is' : `${max} slots are`} working${stuck}${pausedWords(worker)}${asked}${quiet}`;
     }
   }
 }

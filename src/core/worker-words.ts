@@ -65,7 +65,8 @@ export function workerWeight(worker: WorkerView, wallMs: number): 'act' | 'look'
   const kinds = workerNotes(worker, wallMs).map(({ kind }) => kind);
   if (!spool.ok || kinds.some((kind) => kind === 'claims-nothing' || kind === 'stuck'))
     return 'act';
-  const odd = kinds.some((kind) => kind !== 'drain') || spoolNote(worker) !== undefined;
+  const odd =
+    isQuiet(worker) || kinds.some((kind) => kind !== 'drain') || spoolNote(worker) !== undefined;
   return odd ? 'look' : 'none';
 }
 
@@ -75,6 +76,14 @@ export const KEY_ENDED = 'was last heard with the key';
 /** Nothing that it says is taken any more. */
 export function keyHasEnded({ words }: Pick<WorkerView, 'words'>): boolean {
   return words.includes(`; it ${KEY_ENDED} "`);
+}
+
+/** Begins what the control plane says of a worker that is late with its sign of life, and not offline yet. */
+export const NOT_HEARD = 'not heard from for';
+
+/** It may have gone. */
+export function isQuiet({ state, words }: Pick<WorkerView, 'state' | 'words'>): boolean {
+  return state !== 'offline' && words.includes(`; ${NOT_HEARD} `);
 }
 
 /** `full: all 4 slots are working; do not restart it`: people restart what looks stuck. */

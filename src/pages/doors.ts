@@ -4,7 +4,7 @@ import type { Frame, Visit } from './frame.ts';
 import type { LiveStreams } from './live.ts';
 import type { PagesOptions } from './options.ts';
 import type { Who } from './page.ts';
-import { countedAddress, isOwnForm } from './peer.ts';
+import { countedAddress, foreignWords, isOwnForm } from './peer.ts';
 import { problemPage } from './problem-page.ts';
 import { seeOther } from './respond.ts';
 import type { Session } from './session.ts';
@@ -105,7 +105,7 @@ export class Doors {
   /** Why a form is not taken, as far as its headers tell: nothing of it has been read then. */
   formRefused({ request, isNew }: Visit): Response | undefined {
     if (!isOwnForm(request.headers, this.#o.place))
-      return this.#frame.refused('It was sent from a page of another site. Nothing was done.');
+      return this.#frame.refused(foreignWords(request.headers));
     const type = request.headers.get('content-type') ?? '';
     if (!/^application\/x-www-form-urlencoded(?:;|$)/i.test(type))
       return this.#frame.refused(

@@ -93,7 +93,9 @@ export class Frame {
 
   refused(why: string, code: 'SCOPE_DENIED' | 'PAYLOAD_TOO_LARGE' = 'SCOPE_DENIED'): Response {
     const { hint: _, ...problem } = makeProblem(code, why);
-    return this.bare(problemPage({ ...problem, title: 'This form was not taken' }));
+    // What the catalogue says of this code is about keys.
+    const explained = code !== 'SCOPE_DENIED' && problem.code;
+    return this.bare(problemPage({ ...problem, title: 'This form was not taken' }, explained));
   }
 
   /** Asks the browser to ask again, from here. */

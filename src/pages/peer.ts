@@ -52,6 +52,18 @@ export function isOwnForm(headers: Headers, place: Place): boolean {
   return asked.some((host) => host !== null && hostOf(origin) === host.toLowerCase());
 }
 
+/** What is known of a form that is none of ours: behind a proxy that keeps the name it was asked for to itself, it may be one. */
+export function foreignWords(headers: Headers): string {
+  const site = headers.get('sec-fetch-site');
+  const from = hostOf(headers.get('origin') ?? '');
+  const elsewhere = site !== null && site !== 'same-origin';
+  if (elsewhere || from === undefined)
+    return 'It was sent from a page of another site. Nothing was done.';
+  const origin = (headers.get('origin') ?? '').slice(0, 200);
+  const host = (headers.get('host') ?? 'no name').slice(0, 200);
+  return `The browser says it is at ${origin}, but the request asked for ${host}. Nothing was done. If a proxy stands between, let it pass the name on that it was asked for: in Host, or in X-Forwarded-Host to a control plane that runs with --behind-proxy (nginx: proxy_set_header Host $http_host). Else it was sent from a page of another site.`;
+}
+
 function hostOf(origin: string): string | undefined {
   return /^https?:\/\/([^/?#@]+)$/i.exec(origin)?.[1]?.toLowerCase();
 }

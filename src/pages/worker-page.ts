@@ -2,12 +2,14 @@ import { careInWords } from '../contract/care.ts';
 import { effectGateRead, effectSafetyRead } from '../contract/effects.ts';
 import type { WorkerView } from '../contract/index.ts';
 import { historyDefaults } from '../core/history-defaults.ts';
+import type { TypeView } from '../core/type-words.ts';
 import { driftWords, spoolWords } from '../core/worker-words.ts';
 import type { AttemptSight } from '../ports/store-rows.ts';
 import { address } from './address.ts';
 import { type Html, html } from './html.ts';
 import {
   badge,
+  code,
   counted,
   duration,
   facts,
@@ -17,23 +19,33 @@ import {
   userText,
   when,
 } from './parts.ts';
-import { notesOf, stateBadge, taskLink, typeLink, workerAddress } from './workers-list.ts';
+import {
+  missedWords,
+  notesOf,
+  stateBadge,
+  taskLink,
+  typeLink,
+  workerAddress,
+} from './workers-list.ts';
 
 /** One worker: how it is, what it does and did. */
 export interface WorkerModel {
   readonly worker: WorkerView;
+  /** Where it is offline: what waits that nobody else serves. */
+  readonly missed?: readonly TypeView[];
   /** Newest first. */
   readonly ended: readonly AttemptSight[];
   readonly nowMs: number;
   readonly mayDrain: boolean;
 }
 
-export function workerPage({ worker, ended, nowMs, mayDrain }: WorkerModel): Html {
+export function workerPage({ worker, missed = [], ended, nowMs, mayDrain }: WorkerModel): Html {
   const { workerId, slots, pools, versions, state, clockOffsetMs, lastSeenAt } = worker;
   const told = Object.entries(versions);
   const drains = mayDrain && state !== 'offline' && worker.drainRequested !== true;
   return html`<h1><bdi>${workerId}</bdi></h1>
 <p>${stateBadge(worker)}</p>
+${missed.length > 0 && notice('warn', html`<p>${missedWords(missed)}:</p><ul>${missed.map((one) => html`<li>${typeLink(one)} (${counted(one.queued, 'task')} queued)</li>`)}</ul>`)}
 ${notesOf(worker, nowMs).map((says) => notice('warn', html`<p><bdi>${says.charAt(0).toUpperCase() + says.slice(1)}.</bdi></p>`))}
 ${facts([
   ['Slots at work', `${slots.busy} of ${slots.max}`],
@@ -158,6 +170,7 @@ export function drainPage({ worker, alone, csrf }: DrainModel): Html {
   return html`<h1>Drain <bdi>${workerId}</bdi>?</h1>
 <p>${rest}, claims nothing more, and its process ends. Nothing is lost: what waits stays queued for other workers.</p>
 <p>It concerns the process that has this worker id now. The next one under it claims as ever, also where a service manager starts it again at once.</p>
+${workerId === DEV && html`<p>If ${code('npm start')} or ${code('interlock dev')} started it: the control plane and these pages go on, and its terminal says how to start it again.</p>`}
 ${state === 'offline' && notice('warn', html`<p>It is offline: it hears of this only if the same process comes back.</p>`)}
 ${
   alone.length > 0 &&
@@ -169,6 +182,9 @@ ${
 <form method="post" action="${address('/workers/{id}/drain', { id: workerId })}">${csrf}
 <p class="actions"><button class="danger">Drain it</button> <a href="${workerAddress(workerId)}">Leave it as it is</a></p></form>`;
 }
+
+/** The name that `interlock dev` gives its worker. */
+const DEV = 'dev';
 
 /** `in 3 min`, of words that need no clock. */
 export const drainSaid = (workerId: string, tasks: number): string =>

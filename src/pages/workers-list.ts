@@ -1,5 +1,7 @@
 import { typeKey, type WorkerView } from '../contract/index.ts';
+import type { TypeView } from '../core/type-words.ts';
 import {
+  isQuiet,
   keyHasEnded,
   spoolNote,
   spoolWords,
@@ -27,14 +29,36 @@ import { typeAddress } from './types-list.ts';
 
 export interface WorkersModel {
   readonly workers: readonly WorkerView[];
+  /** What waits, where one of them is offline. */
+  readonly types?: readonly TypeView[] | undefined;
   readonly nowMs: number;
 }
 
-export function workersList({ workers, nowMs }: WorkersModel): Html {
+/** Of one that is offline: what waits that it serves and nobody who is online. */
+export function missedOf(worker: WorkerView, types: readonly TypeView[] = []): readonly TypeView[] {
+  if (worker.state !== 'offline') return [];
+  const served = new Set(worker.handlers.map((one) => typeKey(one.type, one.schemaVersion)));
+  return types.filter(
+    ({ type, schemaVersion, queued, workers }) =>
+      queued > 0 && workers.length === 0 && served.has(typeKey(type, schemaVersion)),
+  );
+}
+
+const queuedOf = (missed: readonly TypeView[]) => missed.reduce((sum, one) => sum + one.queued, 0);
+
+/** `3 tasks wait for it`, and what to do. */
+export function missedWords(missed: readonly TypeView[]): string {
+  const queued = queuedOf(missed);
+  const wait = queued === 1 ? '1 task waits' : `${queued} tasks wait`;
+  return `${wait} for what it alone serves: start it again, or another worker with its handlers`;
+}
+
+export function workersList({ workers, types, nowMs }: WorkersModel): Html {
   if (workers.length === 0)
     return html`<h1>Workers</h1><p>No worker has come here yet. Start one: ${code('interlock worker --handlers ./handlers')}</p>`;
   const sorted = [...workers].sort(
-    (a, b) => urgency(a, nowMs) - urgency(b, nowMs) || (a.workerId < b.workerId ? -1 : 1),
+    (a, b) =>
+      urgency(a, nowMs, types) - urgency(b, nowMs, types) || (a.workerId < b.workerId ? -1 : 1),
   );
   const columns = [
     { head: 'Worker', plain: true },
@@ -45,16 +69,20 @@ export function workersList({ workers, nowMs }: WorkersModel): Html {
     { head: 'Pools' },
     { head: 'Handlers' },
   ];
-  return html`<h1>Workers</h1>${verdictOf(workers, nowMs)}${table(
+  return html`<h1>Workers</h1>${verdictOf(workers, nowMs, types)}${table(
     'Workers, what needs somebody first',
     columns,
-    sorted.map((worker) => row(worker, nowMs)),
+    sorted.map((worker) => row(worker, nowMs, types)),
   )}`;
 }
 
 /** Whether one of them needs somebody, and how they are. */
-function verdictOf(workers: readonly WorkerView[], nowMs: number): Html {
-  const weights = workers.map((worker) => workerWeight(worker, nowMs));
+function verdictOf(
+  workers: readonly WorkerView[],
+  nowMs: number,
+  types: WorkersModel['types'],
+): Html {
+  const weights = workers.map((worker) => weightOf(worker, nowMs, types));
   const count = (weight: string) => weights.filter((one) => one === weight).length;
   const [act, look] = [count('act'), count('look')];
   const states = html`<small>${summary(workers)}</small>`;
@@ -83,21 +111,27 @@ export function summary(workers: readonly WorkerView[]): string {
     .join(', ');
 }
 
-function urgency(worker: WorkerView, nowMs: number): number {
-  const weight = workerWeight(worker, nowMs);
+function weightOf(worker: WorkerView, nowMs: number, types: WorkersModel['types']) {
+  return missedOf(worker, types).length > 0 ? 'act' : workerWeight(worker, nowMs);
+}
+
+function urgency(worker: WorkerView, nowMs: number, types: WorkersModel['types']): number {
+  const weight = weightOf(worker, nowMs, types);
   if (weight !== 'none') return weight === 'act' ? 0 : 1;
   return worker.state === 'offline' ? 3 : 2;
 }
 
-function row(worker: WorkerView, nowMs: number): Row {
+function row(worker: WorkerView, nowMs: number, types: WorkersModel['types']): Row {
   const { workerId, attempts = [], pools, handlers, lastSeenAt } = worker;
-  const weight = workerWeight(worker, nowMs);
+  const weight = weightOf(worker, nowMs, types);
+  const missed = missedOf(worker, types);
+  const notes = [...(missed.length > 0 ? [missedWords(missed)] : []), ...notesOf(worker, nowMs)];
   return {
     id: `worker-${workerId}`,
     ...(weight !== 'none' && { tone: weight === 'act' ? 'bad' : 'warn' }),
     cells: [
       html`<a href="${workerAddress(workerId)}"><bdi>${workerId}</bdi></a>`,
-      html`${stateBadge(worker)}${notesOf(worker, nowMs).map((says) => html`<p class="note"><bdi>${brief(says)}</bdi></p>`)}`,
+      html`${stateBadge(worker)}${notes.map((says) => html`<p class="note"><bdi>${brief(says)}</bdi></p>`)}`,
       workingOn(attempts),
       userText(spoolWords(worker)),
       when(lastSeenAt, nowMs),
@@ -135,7 +169,12 @@ function workingOn(attempts: NonNullable<WorkerView['attempts']>): Html {
 export function stateBadge(worker: WorkerView): Html {
   const { state, notClaiming } = worker;
   const idle = keyHasEnded(worker) || (state === 'ready' && notClaiming !== undefined);
-  return badge(idle ? 'bad' : (TONES[state] ?? 'wait'), stateAdvice(worker));
+  const doubted: Tone | undefined = isQuiet(worker)
+    ? 'warn'
+    : worker.drainRequested && state === 'ready'
+      ? 'wait'
+      : undefined;
+  return badge(idle ? 'bad' : (doubted ?? TONES[state] ?? 'wait'), stateAdvice(worker));
 }
 
 const TONES: Readonly<Record<string, Tone>> = {

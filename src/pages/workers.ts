@@ -1,7 +1,7 @@
 import { historyDefaults } from '../core/history-defaults.ts';
 import type { PageRoute } from './page.ts';
 import { drainPage, drainSaid, workerPage } from './worker-page.ts';
-import { workerAddress, workersList } from './workers-list.ts';
+import { missedOf, workerAddress, workersList } from './workers-list.ts';
 
 /** Workers: how they are and what they do; each can be asked to drain. */
 export const workersRoutes: readonly PageRoute[] = [
@@ -11,7 +11,10 @@ export const workersRoutes: readonly PageRoute[] = [
     async answer({ call, nowMs }) {
       const seen = await call('listWorkers');
       if (!seen.ok) return seen;
-      const main = workersList({ workers: seen.value.workers, nowMs });
+      const { workers } = seen.value;
+      const gone = workers.some(({ state }) => state === 'offline');
+      const types = gone ? await call('listTypes') : undefined;
+      const main = workersList({ workers, types: types?.ok ? types.value.types : [], nowMs });
       return { page: { title: 'Workers', nav: 'workers', live: true, main } };
     },
   },
@@ -25,7 +28,14 @@ export const workersRoutes: readonly PageRoute[] = [
       const { endedLooked, endedShown } = historyDefaults;
       const ended = await reads.endedAttempts(project, workerId, endedLooked, endedShown);
       const mayDrain = may('drainWorker');
-      const main = workerPage({ worker: seen.value, ended, nowMs, mayDrain });
+      const types = seen.value.state === 'offline' ? await call('listTypes') : undefined;
+      const main = workerPage({
+        worker: seen.value,
+        missed: missedOf(seen.value, types?.ok ? types.value.types : []),
+        ended,
+        nowMs,
+        mayDrain,
+      });
       return { page: { title: workerId, nav: 'workers', live: true, main } };
     },
   },

@@ -206,6 +206,18 @@ it('ends with its own code when a process of it dies, and ends the others', asyn
   expect(alive(controlPlane)).toBe(false);
 });
 
+it('keeps control plane and pages where an operator drains its worker, and says what to do', async () => {
+  const proc = dev();
+  await ready(proc);
+  const { controlPlane, worker } = pids(proc);
+  expect(await typed('tasks', 'drain', 'dev')).toMatchObject({ code: 0 });
+  await proc.says(/An operator drained the worker: it has ended, and nothing is claimed any more/);
+  expect([controlPlane, worker].map(alive)).toEqual([true, false]);
+  expect(await typed('tasks', 'list')).toMatchObject({ code: 0 });
+  proc.killGroup('SIGINT');
+  expect(await proc.ending()).toEqual({ code: 0, signal: null });
+});
+
 function holdPort(port = 0): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createServer();

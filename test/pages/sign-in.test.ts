@@ -342,7 +342,13 @@ describe('a form', () => {
     const origin = 'https://tasks.test';
     const sent = (headers: Record<string, string>) =>
       visitor.post('/sign-in', { key, to: '/tasks' }, { headers: { origin, ...headers } });
-    expect((await sent({})).status).toBe(403);
+    const refused = await sent({});
+    expect(refused.status).toBe(403);
+    expect(refused.text).toContain(
+      'The browser says it is at https://tasks.test, but the request asked for 127.0.0.1:7420.',
+    );
+    expect(refused.text).toContain('let it pass the name on');
+    expect(refused.text).not.toContain('SCOPE_DENIED');
     expect((await sent({ 'x-forwarded-host': 'tasks.test' })).status).toBe(303);
     expect((await sent({ 'sec-fetch-site': 'same-origin' })).status).toBe(303);
     expect(

@@ -65,6 +65,39 @@ describe('workers', () => {
     expect((await page('/workers')).text).toContain('<tr id="worker-attic" class="row-bad">');
   });
 
+  it('are doubted when they are late, before they count as offline, and then missed where they alone serve what waits', async () => {
+    await garage.present('attic');
+    expect((await page('/workers/attic')).text).toContain('good');
+    await garage.world.clock.advance(31_000);
+    const late = await page('/workers');
+    expect(late.words).toContain('not heard from for 31 s');
+    expect(late.words).toContain('▲ 1 worker should be looked at.');
+    expect(late.text).toContain('<tr id="worker-attic" class="row-warn">');
+    await garage.world.clock.advance(31_000);
+    expect((await page('/workers')).text).toContain('<tr id="worker-attic">');
+    await garage.world.submit();
+    const missed = '1 task waits for what it alone serves: start it again';
+    expect((await page('/workers')).words).toContain(missed);
+    expect((await page('/workers/attic')).words).toContain(missed);
+    await garage.present('barn');
+    expect((await page('/workers')).words).not.toContain(missed);
+  });
+
+  it('that were asked to drain have no good badge', async () => {
+    await garage.present('attic');
+    expect((await page('/workers/attic')).text).toMatch(/✓/);
+    await garage.visitor.post('/workers/attic/drain', {}, { from: '/workers/attic/drain' });
+    await page('/workers/attic');
+    expect((await page('/workers/attic')).text).not.toMatch(/✓/);
+  });
+
+  it('of interlock dev are told to end alone', async () => {
+    await garage.present('dev');
+    expect((await page('/workers/dev/drain')).words).toContain(
+      'the control plane and these pages go on',
+    );
+  });
+
   it('have their whole reasons on their own page, the beginning in the list', async () => {
     const why = `first${' and again'.repeat(100)} last`;
     await garage.present('attic', { notClaiming: why });

@@ -1,7 +1,7 @@
 /**
  * `interlock dev`: three real processes, started in order and ended in the reverse one. Phases: control plane up →
  * profile written → worker up → a first task done → open until a signal → worker drained → control plane ended.
- * A child that ends by itself ends everything.
+ * A child that ends by itself ends everything, but for a worker that an operator drained.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -14,6 +14,7 @@ import { hostPort } from '../../wire/service-url.ts';
 import type { Call } from '../command.ts';
 import { durationText } from '../duration.ts';
 import { type ExitName, exitCode } from '../exit-codes.ts';
+import { ownName } from '../own-name.ts';
 import { makePrivateFolder } from '../private-json.ts';
 import { PROFILE, writeProfile } from '../profile.ts';
 import type { ProgramName } from '../programs.ts';
@@ -62,6 +63,8 @@ class DevSession {
   #signalledAt: number | undefined;
   #controlPlane: DevChild | undefined;
   #worker: DevChild | undefined;
+  /** An operator asked the worker to drain. */
+  #drainAsked = false;
   #client: OpenClient | undefined;
 
   constructor(call: DevCall, folder: string, lock: DevLock) {
@@ -211,6 +214,7 @@ class DevSession {
       onLine: (line) => {
         tail.push(line);
         if (tail.length > TAIL_LINES) tail.shift();
+        if (name === 'worker' && eventOf(line) === 'drain.asked') this.#drainAsked = true;
         this.#screen.childLine(name, line);
       },
     });
@@ -253,6 +257,14 @@ class DevSession {
       this.#worker?.ended.then(() => 'worker'),
     ]);
     const end = await (name === 'worker' ? this.#worker : this.#controlPlane)?.ended;
+    if (name === 'worker' && end?.code === 0 && this.#drainAsked) {
+      const { io, style } = this.#call;
+      await this.#screen.line(
+        `\n${style.warn('An operator drained the worker')}: it has ended, and nothing is claimed any more. Control plane and pages go on. To start it again: Ctrl-C here, then ${ownName(io)} dev.\n`,
+      );
+      const over = await this.#controlPlane?.ended;
+      throw childDied('control plane', over ?? { code: null, signal: null }, []);
+    }
     throw childDied(name ?? 'worker', end ?? { code: null, signal: null }, []);
   }
 
@@ -291,6 +303,14 @@ class DevSession {
   /** As seen from the current folder. */
   #shown(path: string): string {
     return relative(this.#call.io.cwd, path) || '.';
+  }
+}
+
+function eventOf(line: string): unknown {
+  try {
+    return (JSON.parse(line) as { event?: unknown } | null)?.event;
+  } catch {
+    return undefined;
   }
 }
 
