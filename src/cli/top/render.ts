@@ -4,7 +4,7 @@ import { noteOf } from '../../core/task-words.ts';
 import { plain, type Style } from '../style.ts';
 import type { Mode, TopState } from './state.ts';
 import { sections } from './view.ts';
-import { cutTo, filled, wrapped } from './width.ts';
+import { cutTo, filled, widthOf, wrapped } from './width.ts';
 
 /** `tasks top` as lines of a terminal: so many as it has rows, none wider than it. Pure. */
 
@@ -90,11 +90,18 @@ function list(state: TopState, options: RenderOptions): string[] {
   const { style, columns } = options;
   const lines: { text: string; place?: number }[] = [];
   let at = 0;
-  for (const { title, tasks } of sections(news, filter)) {
+  const all = sections(news, filter);
+  const widths = widthsOf(
+    all.flatMap(({ tasks }) => tasks),
+    options,
+  );
+  for (const { title, tasks } of all) {
     const alarm = at === 0 && title === FIRST ? style.bad : style.strong;
-    lines.push({ text: alarm(cut(`${title} (${tasks.length})`, columns)) });
+    const named = cut(`${title} (${tasks.length})`, columns);
+    const running = tasks.every(({ status }) => status === 'running');
+    lines.push({ text: alarm(named) + heading(named, running, widths, style) });
     for (const task of tasks) {
-      lines.push({ text: row(task, at === place, options), place: at });
+      lines.push({ text: row(task, at === place, running, widths, options), place: at });
       at++;
     }
   }
@@ -116,16 +123,60 @@ const MARK_COLUMNS = 2;
 const NARROW = 70;
 const TYPE_COLUMNS_MAX = 34;
 
-/** `> queued          demo/hello@1        3 min 5 s no worker for demo/hello@1 in pool default`. */
-function row(task: TaskView, selected: boolean, { style, columns, wallMs }: RenderOptions): string {
+const STATUS_COLUMNS_NARROW = 9;
+
+/** Columns of each part of a row: no wider than what stands in them, so that the rest has room. */
+interface Widths {
+  readonly status: number;
+  readonly type: number;
+  /** 0: it is not shown. */
+  readonly since: number;
+}
+
+function widthsOf(tasks: readonly TaskView[], { columns, wallMs }: RenderOptions): Widths {
+  const widest = (texts: readonly string[]) =>
+    texts.reduce((most, text) => Math.max(most, widthOf(text)), 0);
   const narrow = columns < NARROW;
-  const statusColumns = narrow ? 9 : 15;
-  const typeColumns = Math.max(8, Math.min(TYPE_COLUMNS_MAX, Math.floor(columns / 3)));
-  const ageColumns = narrow ? 0 : 12;
+  const typeMax = Math.max(8, Math.min(TYPE_COLUMNS_MAX, Math.floor(columns / 3)));
+  const types = tasks.map((task) =>
+    // Names may be long, and no more of them is shown.
+    plain(typeKey(task.type, task.schemaVersion)).slice(0, typeMax),
+  );
+  const ages = tasks.flatMap(({ createdAt, startedAt }) => [
+    age(createdAt, wallMs),
+    ...(startedAt === undefined ? [] : [age(startedAt, wallMs)]),
+  ]);
+  return {
+    status: narrow ? STATUS_COLUMNS_NARROW : widest(tasks.map(({ status }) => plain(status))),
+    type: Math.min(typeMax, widest(types)),
+    since: narrow ? 0 : Math.max(SUBMITTED.length, widest(ages)),
+  };
+}
+
+const SUBMITTED = 'submitted';
+const STARTED = 'started';
+
+/** What the time is, above it, where the title leaves room. */
+function heading(title: string, running: boolean, widths: Widths, style: Style): string {
+  const { status, type, since } = widths;
+  const room = MARK_COLUMNS + status + 1 + type + 1 + since - widthOf(title);
+  const word = running ? STARTED : SUBMITTED;
+  return since === 0 || room <= word.length ? '' : style.faint(filled(word, room, 'right'));
+}
+
+/** `> queued demo/hello@1 3 min 5 s no worker for demo/hello@1 in pool default`. */
+function row(
+  task: TaskView,
+  selected: boolean,
+  running: boolean,
+  { status: statusColumns, type: typeColumns, since: ageColumns }: Widths,
+  { style, columns, wallMs }: RenderOptions,
+): string {
   const mark = selected ? '> ' : '  ';
   const status = filled(plain(task.status), statusColumns);
   const type = filled(plain(typeKey(task.type, task.schemaVersion)), typeColumns);
-  const since = narrow ? '' : ` ${filled(age(task.createdAt, wallMs), ageColumns, 'right')}`;
+  const at = running ? (task.startedAt ?? task.createdAt) : task.createdAt;
+  const since = ageColumns === 0 ? '' : ` ${filled(age(at, wallMs), ageColumns, 'right')}`;
   const used = MARK_COLUMNS + statusColumns + 1 + typeColumns + since.length + 1;
   const rest = ` ${type}${since} ${cutTo(oneLine(noteOf(task)), Math.max(0, columns - used)).text}`;
   // Narrower than the columns are: nothing may stick out.

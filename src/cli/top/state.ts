@@ -167,7 +167,8 @@ function inTask(
   rows: number,
 ): Stepped {
   const scroll = (by: number) => {
-    const last = Math.max(0, (mode.text?.length ?? 0) - 1);
+    // The end of the text is the end of the screen.
+    const last = Math.max(0, (mode.text?.length ?? 0) - rows);
     return with_({ ...state, mode: { ...mode, top: Math.max(0, Math.min(last, mode.top + by)) } });
   };
   switch (key) {
@@ -218,7 +219,9 @@ function ask(state: TopState, key: Key, task: TaskView | undefined): Stepped {
 function refusal(action: Action, { id, status, cancelRequested }: TaskView): string | undefined {
   if (action === 'cancel') {
     if (cancelRequested && status === 'running') return 'It was asked to stop already.';
-    return status === 'queued' || status === 'running' ? undefined : `It is ${status}: over.`;
+    return status === 'queued' || status === 'running'
+      ? undefined
+      : `It has ended (${status}); only what waits or runs can be cancelled.`;
   }
   if (status === 'outcome-unknown')
     return `Say first what became of it: interlock tasks resolve ${id}`;

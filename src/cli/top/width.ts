@@ -52,7 +52,7 @@ export function filled(text: string, columns: number, align: 'left' | 'right' = 
   return align === 'right' ? space + cut.text : cut.text + space;
 }
 
-/** Lines of so many columns; nothing is lost. */
+/** Lines of so many columns, broken behind a space where there is one: ids stay whole. Nothing is lost. */
 export function wrapped(text: string, columns: number): string[] {
   const lines: string[] = [];
   for (const line of text.split('\n')) {
@@ -61,9 +61,11 @@ export function wrapped(text: string, columns: number): string[] {
     for (const { segment } of segmenter.segment(line)) {
       const wide = graphemeWidth(segment);
       if (width + wide > columns && shown !== '') {
-        lines.push(shown);
-        shown = '';
-        width = 0;
+        const at = shown.lastIndexOf(' ') + 1;
+        const whole = shown.slice(0, at).trim() === '' || segment === ' ' ? shown.length : at;
+        lines.push(shown.slice(0, whole));
+        shown = shown.slice(whole);
+        width = widthOf(shown);
       }
       shown += few(segment);
       width += wide;

@@ -32,14 +32,32 @@ it('shows sections, counts and keys', () => {
   expect(lines).toEqual([
     'Interlock tasks  http://127.0.0.1:7420                                                live',
     'project default · 2 waiting (oldest 1 min 5 s) · workers: 1 ready, 2 offline',
-    'Needs a person (1)',
-    expect.stringMatching(/^> failed {10}demo\/hello@1 +3 min 5 s SMTP_DOWN: no answer$/),
-    'Waiting (1)',
-    expect.stringMatching(/^ {2}queued {10}demo\/hello@1 +3 min 5 s 1 worker, full$/),
+    'Needs a person (1)    submitted',
+    '> failed demo/hello@1 3 min 5 s SMTP_DOWN: no answer',
+    'Waiting (1)           submitted',
+    '  queued demo/hello@1 3 min 5 s 1 worker, full',
     '',
     '',
     '↑↓ move  Enter open  / filter  c cancel  r run again  ? help  q quit',
   ]);
+});
+
+it('tells of what runs since when it runs', () => {
+  const running = aTask({ status: 'running', startedAt: '2026-01-01T00:03:00.000Z' });
+  const lines = draw(showing(someNews({ running: [running] })));
+  expect(lines[2]).toBe('Running (1)              started');
+  expect(lines[3]).toBe('> running demo/hello@1       5 s');
+});
+
+it('shows the last screen of a task at its end, not its last line alone', () => {
+  const task = aTask({ status: 'failed' });
+  const opened = step(keys(showing(someNews({ newest: [task] })), 'ENTER'), {
+    kind: 'task',
+    id: task.id,
+    text: Array.from({ length: 50 }, (_, n) => `line ${n}`),
+  }).state;
+  const lines = draw(keys(opened, 'G'), 80, 23);
+  expect(lines.slice(2, -1)).toEqual(Array.from({ length: 20 }, (_, n) => `line ${n + 30}`));
 });
 
 describe('whatever is in it', () => {

@@ -114,7 +114,9 @@ describe('an action', () => {
   it('cancels what waits or runs, and says of all else why not', () => {
     expect(played(on(queued), 'c', 'y').effects).toEqual([{ kind: 'cancel', task: queued }]);
     expect(played(on(done), 'c', 'y').effects).toEqual([]);
-    expect(played(on(done), 'c').state.said).toBe('It is succeeded: over.');
+    expect(played(on(done), 'c').state.said).toBe(
+      'It has ended (succeeded); only what waits or runs can be cancelled.',
+    );
     expect(played(on(unknown), 'r').state.said).toContain(`tasks resolve ${unknown.id}`);
     expect(played(on(running), 'r').state.said).toContain('only what failed');
   });
@@ -128,9 +130,9 @@ describe('an action', () => {
 it('opens a task, reads it again with the news, and goes back', () => {
   const opened = played(withNews(news), 'ENTER');
   expect(opened.effects).toEqual([{ kind: 'open', id: unknown.id }]);
-  const text = ['one', 'two'];
+  const text = Array.from({ length: 12 }, (_, n) => `line ${n}`);
   const read = played(opened.state, { kind: 'task', id: unknown.id, text }, 'DOWN', 'DOWN', 'DOWN');
-  expect(read.state.mode).toMatchObject({ text, top: 1 });
+  expect(read.state.mode).toMatchObject({ text, top: 2 });
   expect(played(read.state, { kind: 'task', id: 'tsk_other', text: [] }).state.mode).toMatchObject({
     text,
   });

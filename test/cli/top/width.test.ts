@@ -44,3 +44,9 @@ it('wraps without losing anything', () => {
   expect(wrapped('abcdef\n\nxy', 4)).toEqual(['abcd', 'ef', '', 'xy']);
   expect(wrapped('漢字かな', 3)).toEqual(['漢', '字', 'か', 'な']);
 });
+
+it('wraps behind a space where there is one, so that ids stay whole', () => {
+  expect(wrapped('ab tsk_12', 7)).toEqual(['ab ', 'tsk_12']);
+  expect(wrapped('  tsk_1234', 7)).toEqual(['  tsk_1', '234']);
+  expect(wrapped('abc de', 3)).toEqual(['abc', ' de']);
+});
