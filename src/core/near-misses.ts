@@ -1,4 +1,5 @@
 import { typeKey } from '../contract/type-key.ts';
+import { nearest, SLIP_LETTERS } from './nearest.ts';
 import type { WorkerFacts } from './waiting-for.ts';
 
 /**
@@ -12,9 +13,9 @@ export interface Wanted {
   readonly pool: string;
 }
 
-export type Difference = 'case' | 'version' | 'pool' | 'project' | 'offline';
+export type Difference = 'name' | 'case' | 'version' | 'pool' | 'project' | 'offline';
 
-/** The same type, perhaps in another case, that workers serve alike. */
+/** The same type, perhaps in another case or misspelt, that workers serve alike. */
 export interface Offer extends Wanted {
   readonly workers: readonly string[];
   /** Empty: it is served just so. */
@@ -34,7 +35,11 @@ export function nearMisses(wanted: Wanted, fleets: readonly Fleet[], most = OFFE
   for (const { project, workers } of fleets)
     for (const worker of workers)
       for (const { type, schemaVersion } of worker.types) {
-        if (type.toLowerCase() !== lower) continue;
+        if (
+          type.toLowerCase() !== lower &&
+          nearest(wanted.type, [type], SLIP_LETTERS) === undefined
+        )
+          continue;
         for (const pool of poolsOf(worker.pools, wanted.pool)) {
           const offer = { project, type, schemaVersion, pool };
           const differs = differences(wanted, offer, worker.state === 'offline');
@@ -56,7 +61,8 @@ function poolsOf(pools: readonly string[], wanted: string): readonly string[] {
 
 function differences(wanted: Wanted, offer: Wanted, offline: boolean): Difference[] {
   const found: Difference[] = [];
-  if (offer.type !== wanted.type) found.push('case');
+  if (offer.type !== wanted.type)
+    found.push(offer.type.toLowerCase() === wanted.type.toLowerCase() ? 'case' : 'name');
   if (offer.schemaVersion !== wanted.schemaVersion) found.push('version');
   if (offer.pool !== wanted.pool) found.push('pool');
   if (offer.project !== wanted.project) found.push('project');
@@ -64,9 +70,12 @@ function differences(wanted: Wanted, offer: Wanted, offline: boolean): Differenc
   return found;
 }
 
-/** One that is offline is further away than a word: it may never come back. Another project is a wall. */
+/** Letters may be meant, and one that is offline may never come back: further away than a word. Another project is a wall. */
 function weight({ differs }: Offer): number {
-  return differs.reduce((sum, one) => sum + (one === 'offline' || one === 'project' ? 3 : 2), 0);
+  return differs.reduce(
+    (sum, one) => sum + (one === 'case' || one === 'version' || one === 'pool' ? 2 : 3),
+    0,
+  );
 }
 
 const label = (offer: Offer) =>
@@ -92,6 +101,11 @@ export function settleWords(
   const sentences: string[] = [];
   for (const differs of nearest.differs)
     switch (differs) {
+      case 'name':
+        sentences.push(
+          `${who} serves ${offered}, a name like it; the task asks for ${name}. If one of them is misspelt, submit it under the name that is served, or rename the handler.`,
+        );
+        break;
       case 'case':
         sentences.push(
           `Names are literal: ${who} serves ${nearest.type}, the task asks for ${wanted.type}. Submit it under the name that is served, or rename the handler.`,

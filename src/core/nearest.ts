@@ -30,3 +30,6 @@ function distance(a: string, b: string): number {
   }
   return rows[a.length]?.[b.length] ?? 0;
 }
+
+/** Of names of types: this many letters off and they are a slip, more and they are another type. */
+export const SLIP_LETTERS = 2;

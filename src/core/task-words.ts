@@ -78,6 +78,10 @@ export function notRepeatedWords(task: TaskView): string | undefined {
 export type NextStep =
   | { readonly kind: 'late-report'; readonly op: string }
   | { readonly kind: 'resolve' }
+  /** The same input would end the same: another one has to be submitted. */
+  | { readonly kind: 'correct-input' }
+  /** Nobody serves what it asks for. */
+  | { readonly kind: 'unserved' }
   /** Its result lies where its worker runs. */
   | {
       readonly kind: 'refused-result';
@@ -92,6 +96,7 @@ export function nextSteps(task: TaskView, told: boolean): readonly NextStep[] {
   const { status, error, lateReport } = task;
   const late: readonly NextStep[] = lateReport ? [{ kind: 'late-report', op: lateReport.op }] : [];
   if (status === 'outcome-unknown') return [...late, { kind: 'resolve' }];
+  if (isUnserved(task)) return [...late, { kind: 'unserved' }];
   if (status !== 'failed' && status !== 'expired')
     return told ? [...late, { kind: 'look', at: 'events' }] : late;
   // Somebody has decided: nothing is left to do.
@@ -99,9 +104,15 @@ export function nextSteps(task: TaskView, told: boolean): readonly NextStep[] {
   const retry = { kind: 'retry', acceptRepeatedEffect: error?.effect === 'begun' } as const;
   if (error?.code === 'RESULT_REFUSED')
     return [...late, { kind: 'refused-result', worker: task.worker, spool: spoolOf(error) }, retry];
+  if (error?.code === 'INPUT_INVALID') return [...late, { kind: 'correct-input' }, retry];
   // A handler that was lost, or never ran, has left no log.
   const at = status === 'expired' || told || WITHOUT_LOG.has(error?.code ?? '') ? 'events' : 'logs';
   return [...late, { kind: 'look', at }, retry];
+}
+
+/** It waits, and no worker will come by itself. */
+export function isUnserved({ status, waitingFor }: TaskView): boolean {
+  return status === 'queued' && waitingFor?.startsWith('no worker ') === true;
 }
 
 /** Where a refused result lies, as its worker said. */

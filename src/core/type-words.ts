@@ -4,7 +4,7 @@ import type { TypeList, WorkerView } from '../contract/service.ts';
 import { typeKey } from '../contract/type-key.ts';
 import type { QueueGroup } from '../ports/store-rows.ts';
 import { historyDefaults } from './history-defaults.ts';
-import { nearest } from './nearest.ts';
+import { nearest, SLIP_LETTERS } from './nearest.ts';
 import { failureShare, type Outcomes } from './type-history.ts';
 import { pauseInWords } from './type-pauses.ts';
 import { keyHasEnded } from './worker-words.ts';
@@ -162,12 +162,10 @@ export function nearMiss(
   const others = served.filter((one) => one.type !== type);
   const cased = others.find((one) => one.type.toLowerCase() === type.toLowerCase());
   if (cased) return `served in another case: ${typeKey(cased.type, cased.schemaVersion)}`;
-  const alike = nearest(type, [...new Set(others.map((one) => one.type))], LETTERS);
+  const alike = nearest(type, [...new Set(others.map((one) => one.type))], SLIP_LETTERS);
   const found = others.find((one) => one.type === alike);
   return found && `served under a name like it: ${typeKey(found.type, found.schemaVersion)}`;
 }
-
-const LETTERS = 2;
 
 /** `12 %`, `<1 %`. */
 export function shareWords(share: number): string {

@@ -1,6 +1,7 @@
 import { typeKey } from '../contract/names.ts';
 import type { PausedType, WorkerState } from '../contract/worker-calls.ts';
 import { controlPlaneDefaults } from './defaults.ts';
+import { nearest, SLIP_LETTERS } from './nearest.ts';
 import type { AttemptState, TaskState } from './task.ts';
 import { onlyItsWordHelps } from './task-sweep.ts';
 import { pauseInWords } from './type-pauses.ts';
@@ -108,7 +109,7 @@ function inWords(workers: readonly WorkerFacts[]): string {
   return `${number}: ${[...states].map(([word, n]) => `${n} ${word}`).join(', ')}${why}`;
 }
 
-/** The usual mistakes: another version, another case, another pool. */
+/** The usual mistakes: another version, another case, another pool, a letter. */
 function nearMiss(task: Place, workers: readonly WorkerFacts[]): string | undefined {
   const online = workers.filter((w) => w.state !== 'offline');
   const here = online.filter((w) => w.pools.includes(task.pool)).flatMap((w) => w.types);
@@ -123,7 +124,9 @@ function nearMiss(task: Place, workers: readonly WorkerFacts[]): string | undefi
     return `served there: ${versions.map((v) => typeKey(task.type, v)).join(', ')}`;
   const cased = here.find((t) => t.type.toLowerCase() === task.type.toLowerCase());
   if (cased) return `served there under another case: ${typeKey(cased.type, cased.schemaVersion)}`;
-  return undefined;
+  const alike = nearest(task.type, [...new Set(here.map(({ type }) => type))], SLIP_LETTERS);
+  const like = here.find(({ type }) => type === alike);
+  return like && `served there under a name like it: ${typeKey(like.type, like.schemaVersion)}`;
 }
 
 /** A running task whose worker has gone quiet. */

@@ -7,6 +7,7 @@ import { address } from './address.ts';
 import { type HtmlValue, html } from './html.ts';
 import type { PageAnswer, PageRequest, PageRoute } from './page.ts';
 import { notice } from './parts.ts';
+import { againForm } from './submit-again.ts';
 import { submitForm, typeChoice } from './submit-form.ts';
 import { type Issues, issuesOf, requestOf } from './submit-request.ts';
 import { typeAsked } from './task-types.ts';
@@ -23,7 +24,11 @@ export const submitRoutes: readonly PageRoute[] = [
       if (!types.ok) return types;
       const all = types.value.types;
       const asked = typeAsked(withVersion(query));
-      if (asked !== undefined) return form(request, asked, all, { issues: new Map() });
+      if (asked !== undefined) {
+        const fields = fieldsOf(viewOf(asked, all)?.inputSchema);
+        const preset = await againOf(request, fields);
+        return form(request, asked, all, { issues: new Map(), ...(preset && { preset }) });
+      }
       return shown('Submit a task', typeChoice({ types: all, wrong: whyNone(query) }), 200);
     },
   },
@@ -60,9 +65,22 @@ export const submitRoutes: readonly PageRoute[] = [
   },
 ];
 
+/** What the task that `from` names was submitted with; one that is not there any more fills in nothing. */
+async function againOf(
+  { query, call }: PageRequest,
+  fields: ReturnType<typeof fieldsOf>,
+): Promise<URLSearchParams | undefined> {
+  const id = query.get('from');
+  if (id === null || id === '') return undefined;
+  const found = await call('getTask', { params: { id } });
+  return found.ok ? againForm(found.value, fields, { pool: query.get('pool') ?? '' }) : undefined;
+}
+
 interface Again {
   readonly issues: Issues;
   readonly problem?: Problem;
+  /** What stands in a form that was not sent yet. */
+  readonly preset?: URLSearchParams;
   readonly status?: number;
 }
 
@@ -70,11 +88,11 @@ function form(
   request: PageRequest,
   asked: { readonly type: string; readonly schemaVersion: number },
   types: readonly TypeView[],
-  { issues, problem, status = 200 }: Again,
+  { issues, problem, preset, status = 200 }: Again,
 ): PageAnswer {
   const view = viewOf(asked, types);
   const served = (view?.workers.length ?? 0) > 0;
-  const sent = request.form.has('once') ? request.form : undefined;
+  const sent = request.form.has('once') ? request.form : preset;
   // The key of this form was used for a task that was otherwise: the next one is another task.
   const used = problem?.code === 'IDEMPOTENCY_CONFLICT';
   const main = submitForm({

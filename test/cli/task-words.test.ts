@@ -155,3 +155,14 @@ it('shows a loss in the journal as one whole sentence, without the facts that it
   );
   expect(line).not.toMatch(/begun true|claimed at|workerProcess|worker process 9232:/);
 });
+
+it('names the next step of an input that does not fit, and of a task that nobody serves', () => {
+  const error = { code: 'INPUT_INVALID', message: 'input.n must be a number', retryable: false };
+  const [correct, again] = next(shown(task({ status: 'failed', error })));
+  expect(correct).toBe(
+    'next   correct what the message names, then: ./bin/interlock tasks submit demo/x@1 --input …',
+  );
+  expect(again).toContain('where the handler was mended');
+  const waitingFor = 'no worker for demo/x@1 in pool default';
+  expect(next(shown(task({ waitingFor })))[0]).toContain('./bin/interlock tasks types');
+});

@@ -33,6 +33,22 @@ describe('near misses', () => {
     ]);
   });
 
+  it('tell a name that is a slip away after another version, and its next step', () => {
+    const offers = near(
+      worker('a', 'demo/pirnt'),
+      worker('b', 'demo/print', 2),
+      worker('c', 'x/y'),
+    );
+    expect(offers.map(({ type, differs }) => [type, differs.join()])).toEqual([
+      ['demo/print', 'version'],
+      ['demo/pirnt', 'name'],
+    ]);
+    const slip = near(worker('a', 'demo/pirnt'));
+    expect(settleWords(wanted, slip, 1)[0]).toContain(
+      'a serves demo/pirnt@1, a name like it; the task asks for demo/print@1.',
+    );
+  });
+
   it('gather workers that offer the same, and are bounded', () => {
     const many = Array.from({ length: 100 }, (_, i) => worker(`w${i}`, 'demo/print', 2));
     expect(near(...many)).toMatchObject([{ workers: { length: 100 }, differs: ['version'] }]);

@@ -95,6 +95,10 @@ describe('a queued task waits for', () => {
       'no worker for demo/hello@1 in pool default; served there under another case: demo/Hello@1',
       [worker('a', { types: [{ type: 'demo/Hello', schemaVersion: 1 }] })],
     ],
+    [
+      'no worker for demo/hello@1 in pool default; served there under a name like it: demo/helo@1',
+      [worker('a', { types: [{ type: 'demo/helo', schemaVersion: 1 }] })],
+    ],
     ['1 worker, full', [full('a')]],
     ['2 workers, all full', [full('a'), full('b')]],
     ['3 workers: 2 full, 1 draining', [full('a'), full('b'), worker('c', { state: 'draining' })]],

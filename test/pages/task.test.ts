@@ -81,6 +81,31 @@ describe('one task', () => {
     );
   });
 
+  it('leads from an input that does not fit to the form with this input, not to a repeat', async () => {
+    const { task, attempt } = await world.running();
+    await world.report(attempt, 'fail', failure('INPUT_INVALID', 'input.name must be a text'));
+    const { text } = await visitor.get(`/tasks/${task.id}`);
+    expect(plain(text)).toContain(
+      'Its input does not fit: correct the fields named in the message and submit it again',
+    );
+    expect(text).toContain('href="/failures#INPUT_INVALID"');
+    const href = /href="(\/submit[^"]*from=[^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    expect((await visitor.get(href)).text).toContain('&quot;name&quot;: &quot;Ada&quot;');
+  });
+
+  it('leads from a name that is a slip to the form of the name that is served', async () => {
+    await world.claim('w1');
+    const task = await world.submit({ type: 'demo/helo', labels: { who: 'ada' } });
+    const { text } = await visitor.get(`/tasks/${task.id}`);
+    expect(plain(text)).toContain('served there under a name like it: demo/hello@1');
+    expect(plain(text)).toContain('Submit it again as demo/hello@1 in pool default');
+    const at = text.indexOf('Submit it again as');
+    const href = /href="([^"]*)">$/.exec(text.slice(0, at))?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const form = await visitor.get(href);
+    expect(plain(form.text)).toContain('Submit demo/hello@1');
+    expect(form.text).toContain('who=ada');
+  });
+
   it('says who resolved an unknown outcome as failed and why, and alarms nobody any more', async () => {
     const { id, seq } = await unknown();
     const body = { actionId: 'a', ifSeq: seq, resolution: 'failed', reason: 'The tray is empty' };

@@ -1,6 +1,6 @@
 import { type DoctorAnswer, type TaskView, typeKey } from '../../contract/index.ts';
 import { failureStands } from '../../core/failures.ts';
-import { noteOf } from '../../core/task-words.ts';
+import { isUnserved, noteOf } from '../../core/task-words.ts';
 
 /** What there is to see, in the order in which it matters. Pure. */
 
@@ -43,11 +43,6 @@ export function sections(news: News, filter: string): Section[] {
     section('Waiting', news.queued),
     section('Ended', news.newest),
   ].filter(({ tasks }) => tasks.length > 0);
-}
-
-/** No worker will come by itself. */
-function isUnserved({ status, waitingFor }: TaskView): boolean {
-  return status === 'queued' && waitingFor?.startsWith('no worker ') === true;
 }
 
 /** All words of the filter are somewhere in what is shown of the task, in any case. */

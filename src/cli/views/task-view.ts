@@ -123,6 +123,16 @@ function nextLines(task: TaskView, style: Style, told: boolean): string[] {
           `Look whether the effect took place, then: ${resolve('succeeded')} (or --as failed, or --as retry)`,
         );
         break;
+      case 'correct-input':
+        lines.push(
+          `correct what the message names, then: interlock tasks submit ${plain(typeKey(task.type, task.schemaVersion))} --input …`,
+        );
+        break;
+      case 'unserved':
+        lines.push(
+          `start a worker that serves it, or see what is served: interlock tasks types; to give it up: interlock tasks cancel ${id}`,
+        );
+        break;
       case 'refused-result': {
         const folder = step.spool === undefined ? '' : spoolFlag(plain(step.spool));
         lines.push(
@@ -137,7 +147,7 @@ function nextLines(task: TaskView, style: Style, told: boolean): string[] {
       }
       case 'retry': {
         const begun = step.acceptRepeatedEffect ? ' --accept-repeated-effect' : '';
-        const again = `to run it again: interlock tasks retry ${id} --reason "…"${begun}`;
+        const again = `${task.error?.code === 'INPUT_INVALID' ? 'to run it again, where the handler was mended' : 'to run it again'}: interlock tasks retry ${id} --reason "…"${begun}`;
         // One line with where to look.
         const look = lines.at(-1)?.startsWith('interlock tasks ') ? `${lines.pop()}; ` : '';
         lines.push(`${look}${again}`);

@@ -1,3 +1,4 @@
+import type { TaskView } from '../../contract/index.ts';
 import { typeKey } from '../../contract/type-key.ts';
 import {
   type Difference,
@@ -9,6 +10,7 @@ import {
 } from '../../core/near-misses.ts';
 import { type Html, html, none } from '../html.ts';
 import { code, counted, userText } from '../parts.ts';
+import { againLink } from '../submit-again.ts';
 
 /** A task that nobody serves: what to do, and what it asks for beside what is online, letter by letter. */
 export interface Comparison {
@@ -26,15 +28,25 @@ export function comparisonOf(wanted: Wanted, fleets: readonly Fleet[]): Comparis
   return { wanted, offers, settle: settleWords(wanted, offers, online) };
 }
 
-export function comparisonHtml({ wanted, offers, settle }: Comparison): Html {
+/** @param task that may be submitted again, as what comes nearest. */
+export function comparisonHtml(
+  { wanted, offers, settle }: Comparison,
+  task?: Pick<TaskView, 'id'>,
+): Html {
+  // What words can mend: a worker that is offline, or of another project, takes no other task either.
+  const other = offers.find(
+    ({ differs }) =>
+      differs.length > 0 && !differs.includes('offline') && !differs.includes('project'),
+  );
   const several = new Set([wanted.project, ...offers.map(({ project }) => project)]).size > 1;
   const cells = (offer: Wanted, differs: readonly Difference[]) => html`
-<td data-head="Type">${marked(code(typeKey(offer.type, offer.schemaVersion)), differs, 'case', 'version')}</td>
+<td data-head="Type">${marked(code(typeKey(offer.type, offer.schemaVersion)), differs, 'name', 'case', 'version')}</td>
 <td data-head="Pool">${marked(code(offer.pool), differs, 'pool')}</td>
 ${several && html`<td data-head="Project">${marked(userText(offer.project), differs, 'project')}</td>`}`;
   return html`<section id="compare" class="compare">
 <h2>What to do</h2>
 ${settle.map((sentence) => html`<p dir="auto">${sentence}</p>`)}
+${task && other && html`<p>${againLink(task, other)}, then cancel this one.</p>`}
 <table class="cards"><caption>What it asks for, and what comes near</caption>
 <thead><tr><th scope="col">Who</th><th scope="col">Type</th><th scope="col">Pool</th>${several && html`<th scope="col">Project</th>`}<th scope="col">Difference</th></tr></thead>
 <tbody>
@@ -66,6 +78,7 @@ function differenceWords({ differs }: Offer): Html | string {
 }
 
 const WORDS: Readonly<Record<Difference, string>> = {
+  name: 'a name like it',
   case: 'upper and lower case',
   version: 'version',
   pool: 'pool',

@@ -18,6 +18,7 @@ import type { StoredLogLine } from '../../ports/store.ts';
 import { withQuery } from '../address.ts';
 import { type Html, type HtmlValue, html } from '../html.ts';
 import { code, facts, fold, notice, type Tone, userText, when } from '../parts.ts';
+import { againAddress } from '../submit-again.ts';
 import { taskAddress, workerAddress } from './addresses.ts';
 import { type Comparison, comparisonHtml } from './comparison.ts';
 import { logHtml } from './log.ts';
@@ -42,6 +43,7 @@ export interface TaskModel {
   /** Where nobody serves it. */
   readonly comparison?: Comparison | undefined;
   readonly may: (action: TaskAction) => boolean;
+  readonly maySubmit: boolean;
 }
 
 export function taskHtml(model: TaskModel): Html {
@@ -52,7 +54,7 @@ export function taskHtml(model: TaskModel): Html {
 <p id="status" class="status">${statusBadge(task)} <span dir="auto">${sentence(task)}</span></p>
 ${nextHtml(model)}
 ${actionsHtml(model)}
-${comparison && comparisonHtml(comparison)}
+${comparison && comparisonHtml(comparison, model.maySubmit ? task : undefined)}
 <div class="sides"><div class="lead">${task.status === 'running' && html`<section id="progress"><h2>Progress</h2><p>${progressHtml({ ...task, waitingFor: undefined }, nowMs)}</p></section>`}
 ${isResolved(task.error) ? resolvedHtml(task, timeline, nowMs) : errorHtml(task, nowMs)}</div>
 <section id="facts"><h2>Facts</h2>${factsHtml(task, nowMs)}</section>
@@ -94,7 +96,8 @@ export function sentence(task: TaskView): string {
 }
 
 /** What somebody has to do, where somebody has. */
-function nextHtml({ task, comparison, may }: TaskModel): Html | false {
+function nextHtml(model: TaskModel): Html | false {
+  const { task, comparison, may } = model;
   const lines: HtmlValue[] = [];
   for (const step of nextSteps(task, true))
     switch (step.kind) {
@@ -108,6 +111,11 @@ function nextHtml({ task, comparison, may }: TaskModel): Html | false {
           html`<p>Look at the outside world whether the effect took place, then say so: ${link(may('resolve'), task, 'resolve', 'resolve it')}.</p>`,
         );
         break;
+      case 'correct-input':
+        lines.push(
+          html`<p>Its input does not fit: correct the fields named in the message and ${model.maySubmit ? html`<a href="${againAddress(task, task)}">submit it again</a>` : 'submit it again'}. <a href="/failures#INPUT_INVALID">More about it</a></p>`,
+        );
+        break;
       case 'refused-result':
         lines.push(
           html`<p>The result was refused, and is kept where ${step.worker === undefined ? 'its worker' : userText(step.worker)} runs. There: <kbd dir="ltr">${spoolShowCommand(task.id, step.spool)}</kbd></p>`,
@@ -115,9 +123,10 @@ function nextHtml({ task, comparison, may }: TaskModel): Html | false {
         break;
       case 'retry':
         lines.push(
-          html`<p>${step.acceptRepeatedEffect ? 'Its effect may have taken place: look outside before you ' : 'Mend the cause, then '}${link(may('retry'), task, 'retry', 'run it again')}.</p>`,
+          html`<p>${step.acceptRepeatedEffect ? 'Its effect may have taken place: look outside before you ' : task.error?.code === 'INPUT_INVALID' ? 'Only where the handler was mended: ' : 'Mend the cause, then '}${link(may('retry'), task, 'retry', 'run it again')}.</p>`,
         );
         break;
+      case 'unserved':
       case 'look':
         break;
     }
@@ -131,13 +140,13 @@ function link(may: boolean, { id }: TaskView, action: TaskAction, words: string)
   return may ? html`<a href="${taskAddress(id, action)}">${words}</a>` : words;
 }
 
-function actionsHtml({ task, may }: TaskModel): Html | false {
+function actionsHtml({ task, may, maySubmit }: TaskModel): Html | false {
   const possible = possibleActions(task).filter((action) => may(action));
-  if (possible.length === 0) return false;
+  if (possible.length === 0 && !maySubmit) return false;
   return html`<p class="actions" id="actions">${possible.map(
     (action) =>
       html`<a class="button ${BUTTON_STYLES[action]}" href="${taskAddress(task.id, action)}">${ACTIONS[action]}</a> `,
-  )}</p>`;
+  )}${maySubmit && html`<a class="button" href="${againAddress(task, task)}">Submit again with this input</a>`}</p>`;
 }
 
 function errorHtml({ error, ...task }: TaskView, nowMs: number): Html | false {

@@ -36,6 +36,7 @@ export const taskRoute: PageRoute = {
       log: lines,
       earlierLog: before,
       comparison: await comparedTo(request, task),
+      maySubmit: request.may('submit'),
       may: (action) => request.may(CALLS[action]),
     };
     return {
