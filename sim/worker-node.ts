@@ -348,7 +348,12 @@ function watched(spool: Spool, told: ProcessLife, history: History, now: () => n
         return async (reports: Parameters<Spool['writeReports']>[0]) => {
           const written = await target.writeReports(reports);
           for (const [i, { report }] of reports.entries())
-            if (!('error' in (written[i] as object))) durable(report);
+            if (written[i] instanceof Promise)
+              written[i].then(
+                () => durable(report),
+                () => {},
+              );
+            else durable(report);
           return written;
         };
       const member = Reflect.get(target, name, target);

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { TerminalReport } from '../contract/index.ts';
 import { spoolDefaults } from '../core/defaults.ts';
 import { instantText } from '../core/instant.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -16,22 +15,9 @@ import {
   type MarkRecord,
   type ReportRecord,
 } from './records.ts';
-import { headOf } from './report-head.ts';
 import { type Place, SegmentWriter, type Written } from './segment-writer.ts';
 import type { Found } from './settle.ts';
-
-/**
- * A terminal report on disk. Hand the same object back to `answered` or `setAside`. Its body stays on the disk: an outage
- * may leave more of them than there is memory.
- */
-export interface SpooledReport extends Omit<ReportRecord, 'kind' | 'body'> {
-  /** What it says, without what can be large: never to be sent. */
-  readonly head: TerminalReport;
-  /** Of its record on disk. */
-  readonly bytes: number;
-  /** Its checksum: names it. */
-  readonly sum: string;
-}
+import { type SpooledReport, spooledReport } from './spooled-report.ts';
 
 /**
  * The reports that are owed. Phases of one: *owed* (durable, to be sent) → *done* (answered or set aside as stale);
@@ -134,21 +120,25 @@ export class ReportBook {
   }
 
   /**
-   * Many at once, of an attempt each, in one pass: what is durable, or the disk's error, in the same order.
+   * Many at once, of an attempt each, in one pass. In the same order: what is durable, and a promise where one is refused, or
+   * goes by its own way and may take longer.
    * @param then what has to be on disk before the files of these reports may be removed.
    */
   async writeEach(
     records: readonly ReportRecord[],
     then: (attemptIds: readonly string[]) => Promise<unknown>,
-  ): Promise<(SpooledReport | { readonly error: unknown })[]> {
-    const lines = records.map((record) => encodeLine(record));
+  ): Promise<(SpooledReport | Promise<SpooledReport>)[]> {
     const together: { id: string; line: Line }[] = [];
     const alone = new Map<number, Promise<SpooledReport>>();
     for (const [i, record] of records.entries()) {
       const { attemptId } = record.body;
-      const line = lines[i] as Line;
-      // Another one of its attempt goes first, or it is large: each by its own way.
-      if (line.bytes > spoolDefaults.segmentRecordBytes || this.#writing.has(attemptId)) {
+      const line = encoded(record);
+      // Another one of its attempt goes first, it is large, or no line can be made of it: each by its own way.
+      if (
+        line === undefined ||
+        line.bytes > spoolDefaults.segmentRecordBytes ||
+        this.#writing.has(attemptId)
+      ) {
         const own = this.write(record, () => then([attemptId]));
         own.catch(() => {});
         alone.set(i, own);
@@ -167,19 +157,16 @@ export class ReportBook {
     }
     const ended = then(durable);
     const after = earlier.length === 0 ? ended : Promise.all([...earlier, ended]);
-    const made: (SpooledReport | { readonly error: unknown })[] = [];
     let next = 0;
-    for (const [i, record] of records.entries()) {
+    return records.map((record, i) => {
       const own = alone.get(i);
-      if (own !== undefined) {
-        made.push(await own.catch((error: unknown) => ({ error })));
-        continue;
-      }
+      if (own !== undefined) return own;
+      const { bytes, sum } = (together[next] as (typeof together)[number]).line;
       const { place, error } = places[next++] as Written;
-      const { bytes, sum } = lines[i] as Line;
-      made.push(place ? this.#add(place, spooledReport(record, bytes, sum), after) : { error });
-    }
-    return made;
+      return place
+        ? this.#add(place, spooledReport(record, bytes, sum), after)
+        : Promise.reject(error);
+    });
   }
 
   async #place(attemptId: string, line: Line): Promise<Place> {
@@ -319,27 +306,17 @@ export class ReportBook {
   }
 }
 
+/** `undefined`: it holds a value that is no JSON. */
+function encoded(record: ReportRecord): Line | undefined {
+  try {
+    return encodeLine(record);
+  } catch {
+    return undefined;
+  }
+}
+
 interface Open extends Place {
   readonly spooled: SpooledReport;
   readonly after: Promise<unknown>;
   heldBack: boolean;
-}
-
-function spooledReport(record: ReportRecord, bytes: number, sum: string): SpooledReport {
-  const { serviceUrl, project, workerId, sessionId, type, schemaVersion } = record;
-  const { workedAt, spooledAt, followUp, body } = record;
-  return {
-    serviceUrl,
-    ...(project !== undefined && { project }),
-    workerId,
-    sessionId,
-    type,
-    schemaVersion,
-    workedAt,
-    spooledAt,
-    followUp,
-    head: headOf(body),
-    bytes,
-    sum,
-  };
 }

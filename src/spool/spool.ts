@@ -11,17 +11,18 @@ import { recheck } from './recheck.ts';
 import type { Origin, ProgressMark, ReportRecord, RunningRecord } from './records.ts';
 import type { Recovered } from './recover.ts';
 import { RefusalNote } from './refusal.ts';
-import { ReportBook, type SpooledReport } from './report-book.ts';
+import { ReportBook } from './report-book.ts';
 import type { Reserve } from './reserve.ts';
 import { ReserveWatch } from './reserve-watch.ts';
 import { RunningBook } from './running-book.ts';
 import type { ReportMeta, SpoolStats } from './shapes.ts';
+import type { SpooledReport } from './spooled-report.ts';
 import { type TakenOver, takeOver } from './take-over.ts';
 import { Upkeep } from './upkeep.ts';
 import { Writing } from './writing.ts';
 
-export type { SpooledReport } from './report-book.ts';
 export type { RecoveredRunning, ReportMeta, SpoolStats } from './shapes.ts';
+export type { SpooledReport } from './spooled-report.ts';
 
 /** An open spool; see `openSpool`. Reports and running records of one worker, and what the last session left. */
 export class Spool {
@@ -151,35 +152,37 @@ export class Spool {
   }
 
   /**
-   * `writeReport` of many, of an attempt each, in one pass: the records, or why one could not be written, in the same
-   * order. Rejects where the spool takes nothing any more.
+   * `writeReport` of many, of an attempt each, in one pass. In the same order: the record where it is durable, and a promise
+   * of its own, as `writeReport` gives it, for one that holds up no other: it is large, waits for another report of its
+   * attempt, cannot be encoded, or the disk has refused it. Rejects where the spool takes nothing any more.
    */
   async writeReports(
     reports: readonly { readonly report: TerminalReport; readonly meta: ReportMeta }[],
-  ): Promise<(SpooledReport | { readonly error: unknown })[]> {
+  ): Promise<(SpooledReport | Promise<SpooledReport>)[]> {
     this.#mustBeOpen();
     const at = this.#wall();
     const records = reports.map(({ report, meta }) => this.#record(report, meta, at));
+    // The first that is refused gives it up for all.
+    const there = this.#writing.reserveThere;
     const made = await this.#reports.writeEach(records, (ids) => this.#running.end(ids));
-    if (made.some((one) => !('error' in one))) this.#health.worked();
-    const last: (SpooledReport | { readonly error: unknown })[] = [];
-    for (const [i, one] of made.entries()) {
-      const { attemptId } = (reports[i] as (typeof reports)[number]).report;
-      // What the disk refused is tried once more with the reserve, and told, by the way of a single one.
-      last.push(
-        'error' in one
-          ? await this.#writing
-              .after(one.error, `The report of ${attemptId}`, () =>
-                this.#reports.write(records[i] as ReportRecord, () =>
-                  this.#running.end([attemptId]),
-                ),
-              )
-              .catch((error: unknown) => ({ error }))
-          : one,
-      );
-    }
+    if (made.some((one) => !(one instanceof Promise))) this.#health.worked();
+    const all = made.map((one, i) =>
+      one instanceof Promise ? this.#byItself(one, records[i] as ReportRecord, there) : one,
+    );
     this.#counted();
-    return last;
+    return all;
+  }
+
+  /** What the disk refuses is tried once more with the reserve, and told, by the way of a single one. */
+  #byItself(begun: Promise<SpooledReport>, record: ReportRecord, there: boolean) {
+    const { attemptId } = record.body;
+    const again = () => this.#reports.write(record, () => this.#running.end([attemptId]));
+    const written = this.#writing
+      .after(begun, `The report of ${attemptId}`, again, there)
+      .finally(() => this.#counted());
+    // Whoever asked for it hears of it a moment later.
+    written.catch(() => {});
+    return written;
   }
 
   #record(report: TerminalReport, meta: ReportMeta, spooledAt: string): ReportRecord {

@@ -1,7 +1,8 @@
 import type { Recovered } from './recover.ts';
-import type { ReportBook, SpooledReport } from './report-book.ts';
+import type { ReportBook } from './report-book.ts';
 import type { RunningBook } from './running-book.ts';
 import type { RecoveredRunning } from './shapes.ts';
+import type { SpooledReport } from './spooled-report.ts';
 
 /** What earlier sessions left: owed reports, and attempts that were held and have no report. */
 export interface TakenOver {

@@ -26,9 +26,10 @@ export class Writing {
     what: string,
     work: () => Promise<T>,
     room: 'reserve' | 'free' = 'reserve',
+    there = this.#reserve.there,
   ): Promise<T> {
     try {
-      const made = room === 'free' ? await work() : await this.#withReserve(work);
+      const made = room === 'free' ? await work() : await this.#withReserve(work, there);
       this.#health.worked();
       return made;
     } catch (cause) {
@@ -45,19 +46,24 @@ export class Writing {
     }
   }
 
-  /** `run` of what the disk has refused a moment ago. @param refused its error */
-  async after<T>(refused: unknown, what: string, work: () => Promise<T>): Promise<T> {
-    let first = true;
-    return this.run(what, () => {
-      if (!first) return work();
-      first = false;
-      return Promise.reject(refused);
-    });
+  /** Something that could be given up is there: to be asked before what is handed to `after` begins. */
+  get reserveThere(): boolean {
+    return this.#reserve.there;
   }
 
-  async #withReserve<T>(work: () => Promise<T>): Promise<T> {
-    // Also where somebody else gives it up meanwhile.
-    const { there } = this.#reserve;
+  /** `run` of what was begun already. @param begun the first try @param there `reserveThere` of the moment before it */
+  after<T>(begun: Promise<T>, what: string, work: () => Promise<T>, there: boolean): Promise<T> {
+    let first = true;
+    const tried = () => {
+      if (!first) return work();
+      first = false;
+      return begun;
+    };
+    return this.run(what, tried, 'reserve', there);
+  }
+
+  /** @param there before the write: somebody else may give it up meanwhile */
+  async #withReserve<T>(work: () => Promise<T>, there: boolean): Promise<T> {
     try {
       return await work();
     } catch (cause) {

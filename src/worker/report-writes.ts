@@ -49,7 +49,9 @@ export class ReportWrites {
     this.#waiting.push({ held, report });
     if (this.#soon) return;
     const { writesAheadGatherMs, writesAtOnce } = workerDefaults;
-    if (this.#waiting.length < writesAtOnce && this.#moreSoon()) {
+    // A worker that was stopped is left in a moment.
+    const gathers = !this.#ctx.stopped && this.#waiting.length < writesAtOnce && this.#moreSoon();
+    if (gathers) {
       this.#timer ??= this.#ctx.ports.clock.timer(writesAheadGatherMs, () => this.flush());
       return;
     }
@@ -68,12 +70,22 @@ export class ReportWrites {
     const reports = all.map(({ held, report }) => ({ report, meta: this.#metaOf(held) }));
     this.#ctx.ports.spool.writeReports(reports).then(
       (made) => {
-        for (const [i, { held, report }] of all.entries())
-          this.#wrote(held, report, made[i] as Wrote);
+        for (const [i, { held, report }] of all.entries()) {
+          const one = made[i] as SpooledReport | Promise<SpooledReport>;
+          if (one instanceof Promise) this.#byItself(held, report, one);
+          else this.#wrote(held, report, one);
+        }
       },
       (error: unknown) => {
         for (const { held, report } of all) this.#wrote(held, report, { error });
       },
+    );
+  }
+
+  #byItself(held: Held, report: TerminalReport, written: Promise<SpooledReport>): void {
+    written.then(
+      (record) => this.#wrote(held, report, record),
+      (error: unknown) => this.#wrote(held, report, { error }),
     );
   }
 
