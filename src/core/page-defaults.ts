@@ -24,6 +24,10 @@ export const pageDefaults = {
   formBytes: 48 * 1_024,
   /** Fields of a form, counted before they are read, for a million of them take minutes: ours have a dozen. */
   formFields: 2_000,
+  /** Types on one page: a producer can make as many as it likes, and each costs a look for names that come near. */
+  typeRows: 50,
+  /** Pools that the submit form offers; another one can be typed. */
+  poolsOffered: 100,
   /** Without a stream of hints pages ask for news so often … */
   pollMs: 5 * SECOND,
   /** … and with one so often, for what no hint tells (a worker that went silent). */

@@ -4,7 +4,7 @@ import type { TypeList, WorkerView } from '../contract/service.ts';
 import { typeKey } from '../contract/type-key.ts';
 import type { QueueGroup } from '../ports/store-rows.ts';
 import { historyDefaults } from './history-defaults.ts';
-import { nearest, SLIP_LETTERS } from './nearest.ts';
+import { nearest, SLIP_LETTERS, type Tally } from './nearest.ts';
 import { failureShare, type Outcomes } from './type-history.ts';
 import { pauseInWords } from './type-pauses.ts';
 import { keyHasEnded } from './worker-words.ts';
@@ -28,66 +28,59 @@ export interface TypeNote {
   readonly next?: string;
 }
 
-export function servingOf(
-  { type, schemaVersion }: Pick<TypeView, 'type' | 'schemaVersion'>,
+/** By the key of the type: who serves it. Made once, for many types and many workers. */
+export function servingByType(
   workers: readonly WorkerView[],
-): Serving[] {
-  return workers.flatMap((worker) => {
-    const handler = worker.handlers.find(
-      (one) => one.type === type && one.schemaVersion === schemaVersion,
-    );
-    if (handler === undefined || worker.state === 'offline') return [];
-    const care = careInWords({
-      effectSafety: effectSafetyRead.parse(handler.effectSafety),
-      effectGate: effectGateRead.parse(handler.effectGate),
-    });
-    return [{ worker, care }];
-  });
+): ReadonlyMap<string, readonly Serving[]> {
+  const found = new Map<string, Serving[]>();
+  const cares = new Map<string, string>();
+  const careOf = ({ effectSafety, effectGate }: WorkerView['handlers'][number]) => {
+    const name = `${effectSafety} ${effectGate}`;
+    const care =
+      cares.get(name) ??
+      careInWords({
+        effectSafety: effectSafetyRead.parse(effectSafety),
+        effectGate: effectGateRead.parse(effectGate),
+      });
+    cares.set(name, care);
+    return care;
+  };
+  for (const worker of workers) {
+    if (worker.state === 'offline') continue;
+    for (const handler of worker.handlers) {
+      const name = typeKey(handler.type, handler.schemaVersion);
+      const serving = found.get(name) ?? [];
+      found.set(name, serving);
+      // The first counts, as it does for the worker.
+      if (serving.at(-1)?.worker !== worker) serving.push({ worker, care: careOf(handler) });
+    }
+  }
+  return found;
 }
 
 /** What is known beside the type itself. */
 export interface Around {
-  readonly workers: readonly WorkerView[];
-  /** Types that are told of, for near misses. */
-  readonly known: readonly TypeView[];
-  /** What waits in which pool, of all types. */
+  /** Workers that serve it. */
+  readonly serving: readonly Serving[];
+  /** What waits in which pool. */
   readonly groups: readonly QueueGroup[];
   readonly recent: Outcomes | undefined;
   /** `hour`: how long is looked back. */
   readonly span: string;
 }
 
-/** The worst first. */
-export function typeNotes(
-  view: TypeView,
-  { workers, known, groups, recent, span }: Around,
-): TypeNote[] {
-  const serving = servingOf(view, workers);
+/** The worst first. What comes near to a name that nobody serves is said by `withNearMiss`. */
+export function typeNotes(view: TypeView, { serving, groups, recent, span }: Around): TypeNote[] {
   const notes: TypeNote[] = [];
   const name = typeKey(view.type, view.schemaVersion);
-  if (serving.length === 0 && view.queued > 0) {
-    const near = nearMiss(view, known);
+  if (serving.length === 0 && view.queued > 0)
     notes.push({
       kind: 'nobody',
       weight: 'act',
-      says: `${tasks(view.queued)} and no worker that is online serves ${name}${near === undefined ? '' : `; ${near}`}`,
+      says: `${tasks(view.queued)} and no worker that is online serves ${name}`,
       next: `Start a worker that has a handler for ${name}, or cancel what waits.`,
     });
-  }
-  if (serving.length > 0)
-    for (const { pool, queued } of groups.filter(
-      (group) =>
-        group.type === view.type &&
-        group.schemaVersion === view.schemaVersion &&
-        group.queued > 0 &&
-        !serving.some(({ worker }) => worker.pools.includes(group.pool)),
-    ))
-      notes.push({
-        kind: 'other-pool',
-        weight: 'act',
-        says: `${tasks(queued)} in pool ${pool}, for which none of its workers works; they work for ${some([...new Set(serving.flatMap(({ worker }) => worker.pools))].sort())}`,
-        next: `Start a worker of it with --pool ${pool}, or cancel what waits there.`,
-      });
+  if (serving.length > 0) notes.push(...poolNotes(view, serving, groups));
   const able = serving.filter(({ worker }) => cannot(view, worker) === undefined);
   const [first] = serving;
   if (first !== undefined && able.length === 0)
@@ -126,6 +119,37 @@ export function typeNotes(
   return notes.sort((a, b) => WEIGHTS.indexOf(a.weight) - WEIGHTS.indexOf(b.weight));
 }
 
+/** What waits where none of its workers works; of many pools some are named. */
+function poolNotes(
+  { type, schemaVersion }: TypeView,
+  serving: readonly Serving[],
+  groups: readonly QueueGroup[],
+): TypeNote[] {
+  const pools = new Set(serving.flatMap(({ worker }) => worker.pools));
+  const elsewhere = groups.filter(
+    (group) =>
+      group.type === type &&
+      group.schemaVersion === schemaVersion &&
+      group.queued > 0 &&
+      !pools.has(group.pool),
+  );
+  const workFor = `they work for ${some([...pools].sort())}`;
+  const named = elsewhere.slice(0, NAMED).map(
+    ({ pool, queued }): TypeNote => ({
+      kind: 'other-pool',
+      weight: 'act',
+      says: `${tasks(queued)} in pool ${pool}, for which none of its workers works; ${workFor}`,
+      next: `Start a worker of it with --pool ${pool}, or cancel what waits there.`,
+    }),
+  );
+  const others = elsewhere.slice(NAMED);
+  if (others.length === 0) return named;
+  const queued = others.reduce((sum, group) => sum + group.queued, 0);
+  const many = others.length === 1 ? '1 other pool' : `${others.length} other pools`;
+  const says = `${tasks(queued)} in ${many}, for which none of its workers works`;
+  return [...named, { kind: 'other-pool', weight: 'act', says }];
+}
+
 const WEIGHTS: readonly TypeNote['weight'][] = ['act', 'look', 'wait'];
 
 /** Why this worker claims no task of the type; `undefined`: it does when it has a slot. */
@@ -149,22 +173,60 @@ export function careGroups(
   return [...groups].map(([care, workerIds]) => ({ care, workerIds }));
 }
 
+/** Types that somebody serves, to look for near misses among: made once, for many that nobody serves. */
+export interface Served {
+  /** Versions by type. */
+  readonly versions: ReadonlyMap<string, readonly number[]>;
+  /** Types by their name in lower case. */
+  readonly byCase: ReadonlyMap<string, readonly string[]>;
+}
+
+export function servedOf(known: readonly TypeView[]): Served {
+  const versions = new Map<string, number[]>();
+  const byCase = new Map<string, string[]>();
+  const add = <V>(map: Map<string, V[]>, name: string, value: V) => {
+    const values = map.get(name);
+    if (values === undefined) map.set(name, [value]);
+    else values.push(value);
+  };
+  for (const { type, schemaVersion, workers } of known) {
+    if (workers.length === 0) continue;
+    if (!versions.has(type)) add(byCase, type.toLowerCase(), type);
+    add(versions, type, schemaVersion);
+  }
+  return { versions, byCase };
+}
+
 /** The usual mistakes: another case, another version, a letter. */
 export function nearMiss(
   { type, schemaVersion }: Pick<TypeView, 'type' | 'schemaVersion'>,
-  known: readonly TypeView[],
+  { versions, byCase }: Served,
+  tally?: Tally,
 ): string | undefined {
-  const served = known.filter(({ workers }) => workers.length > 0);
-  const versions = served
-    .filter((one) => one.type === type && one.schemaVersion !== schemaVersion)
-    .map((one) => typeKey(one.type, one.schemaVersion));
-  if (versions.length > 0) return `another version is served: ${versions.join(', ')}`;
-  const others = served.filter((one) => one.type !== type);
-  const cased = others.find((one) => one.type.toLowerCase() === type.toLowerCase());
-  if (cased) return `served in another case: ${typeKey(cased.type, cased.schemaVersion)}`;
-  const alike = nearest(type, [...new Set(others.map((one) => one.type))], SLIP_LETTERS);
-  const found = others.find((one) => one.type === alike);
-  return found && `served under a name like it: ${typeKey(found.type, found.schemaVersion)}`;
+  const own = (versions.get(type) ?? []).filter((version) => version !== schemaVersion);
+  if (own.length > 0)
+    return `another version is served: ${own.map((version) => typeKey(type, version)).join(', ')}`;
+  const first = (name: string) => typeKey(name, versions.get(name)?.[0] ?? 1);
+  const cased = byCase.get(type.toLowerCase())?.find((name) => name !== type);
+  if (cased !== undefined) return `served in another case: ${first(cased)}`;
+  const others = [...versions.keys()].filter((name) => name !== type);
+  const alike = nearest(type, others, SLIP_LETTERS, tally);
+  return alike === undefined ? undefined : `served under a name like it: ${first(alike)}`;
+}
+
+/** The notes with what comes near, where nobody serves the type. It is looked for among all names: only for types that are shown. */
+export function withNearMiss(
+  view: TypeView,
+  notes: readonly TypeNote[],
+  served: Served,
+  tally?: Tally,
+): readonly TypeNote[] {
+  if (!notes.some(({ kind }) => kind === 'nobody')) return notes;
+  const near = nearMiss(view, served, tally);
+  if (near === undefined) return notes;
+  return notes.map((note) =>
+    note.kind === 'nobody' ? { ...note, says: `${note.says}; ${near}` } : note,
+  );
 }
 
 /** `12 %`, `<1 %`. */

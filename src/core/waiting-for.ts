@@ -71,6 +71,29 @@ export function waitsFor(
   return { served: true, hope, words: inWords(seen) };
 }
 
+/**
+ * For many places: the workers that any of them could wait for, with the types that matter for it, so that no place looks at all
+ * types of all workers. What `waitsFor` tells is the same, but for names that are misspelt.
+ */
+export function workersByPlace(
+  places: readonly Place[],
+  workers: readonly WorkerFacts[],
+): (place: Place) => readonly WorkerFacts[] {
+  const found = new Map(places.map(({ type }) => [type.toLowerCase(), [] as WorkerFacts[]]));
+  for (const worker of workers) {
+    const mine = new Map<string, WorkerFacts['types'][number][]>();
+    for (const one of worker.types) {
+      const name = one.type.toLowerCase();
+      if (!found.has(name)) continue;
+      const types = mine.get(name);
+      if (types === undefined) mine.set(name, [one]);
+      else types.push(one);
+    }
+    for (const [name, types] of mine) found.get(name)?.push({ ...worker, types });
+  }
+  return ({ type }) => found.get(type.toLowerCase()) ?? [];
+}
+
 /** A worker that has paused the task's type claims nothing as far as this task goes. */
 function asFor({ type, schemaVersion }: Place, worker: WorkerFacts): WorkerFacts {
   const pause = worker.pausedTypes?.find(

@@ -56,3 +56,18 @@ export function pager(url: URL, cursor: string | undefined): Html {
 
 /** Steps back that an address holds: it stays short enough to be shared. */
 const PAGES_BACK = 20;
+
+/** What one page shows of a list that is made whole each time. */
+export interface Part<T> {
+  readonly rows: readonly T[];
+  /** Of the next page: how many come before it. */
+  readonly cursor: string | undefined;
+}
+
+/** The page that the address asks for; the first one where it asks for none, or for one beyond the end. */
+export function pagePart<T>(all: readonly T[], url: URL, size: number): Part<T> {
+  const asked = url.searchParams.get('cursor') ?? '';
+  const from = /^\d{1,9}$/.test(asked) && Number(asked) < all.length ? Number(asked) : 0;
+  const next = from + size;
+  return { rows: all.slice(from, next), cursor: next < all.length ? String(next) : undefined };
+}

@@ -2,6 +2,7 @@ import { bounds } from '../contract/limits.ts';
 import { defaultPolicy } from '../contract/policy.ts';
 import { typeKey } from '../contract/type-key.ts';
 import type { Field } from '../core/input-fields.ts';
+import { type Part, pager } from './address.ts';
 import { type Html, type HtmlValue, html, none } from './html.ts';
 import { code, counted, fold, notice } from './parts.ts';
 import { controlOf, type Issues } from './submit-request.ts';
@@ -207,19 +208,20 @@ ${value}</textarea>`;
 
 /** Which type? */
 export interface ChoiceModel {
-  readonly types: readonly {
+  readonly part: Part<{
     readonly type: string;
     readonly schemaVersion: number;
     readonly workers: readonly string[];
-  }[];
+  }>;
+  readonly url: URL;
   /** What was asked for and is no type, and why. */
   readonly wrong:
     | { readonly type: string; readonly version: string; readonly why: string }
     | undefined;
 }
 
-export function typeChoice({ types, wrong }: ChoiceModel): Html {
-  const lines = types.map((one) => {
+export function typeChoice({ part, url, wrong }: ChoiceModel): Html {
+  const lines = part.rows.map((one) => {
     const query = new URLSearchParams({ type: one.type, schemaVersion: String(one.schemaVersion) });
     const by =
       one.workers.length === 0
@@ -230,7 +232,7 @@ export function typeChoice({ types, wrong }: ChoiceModel): Html {
   return html`<h1>Submit a task</h1>
 ${wrong && notice('bad', html`<p><bdi>${wrong.type === '' ? 'A type' : wrong.type}</bdi> ${wrong.why}.</p>`)}
 <h2>Of which type?</h2>
-${lines.length > 0 ? html`<ul class="types">${lines}</ul>` : html`<p>No worker has told of a type yet.</p>`}
+${lines.length > 0 ? html`<ul class="types">${lines}</ul>${pager(url, part.cursor)}` : html`<p>No worker has told of a type yet.</p>`}
 <h2>Another type</h2>
 <form method="get" action="/submit" class="narrow">
 <p><label for="type">Type</label> <input id="type" name="type" value="${wrong?.type ?? ''}" required autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="type-help"></p>

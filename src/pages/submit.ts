@@ -1,9 +1,10 @@
 import type { Problem } from '../contract/problems.ts';
 import { parseTypeKey, typeNameProblem } from '../contract/type-key.ts';
 import { fieldsOf } from '../core/input-fields.ts';
+import { pageDefaults } from '../core/page-defaults.ts';
 import type { TypeView } from '../core/type-words.ts';
-import { nearMiss } from '../core/type-words.ts';
-import { address } from './address.ts';
+import { nearMiss, servedOf } from '../core/type-words.ts';
+import { address, pagePart } from './address.ts';
 import { type HtmlValue, html } from './html.ts';
 import type { PageAnswer, PageRequest, PageRoute } from './page.ts';
 import { notice } from './parts.ts';
@@ -29,7 +30,7 @@ export const submitRoutes: readonly PageRoute[] = [
         const preset = await againOf(request, fields);
         return form(request, asked, all, { issues: new Map(), ...(preset && { preset }) });
       }
-      return shown('Submit a task', typeChoice({ types: all, wrong: whyNone(query) }), 200);
+      return shown('Submit a task', typeChoice(choiceOf(request, all, query)), 200);
     },
   },
   {
@@ -44,7 +45,7 @@ export const submitRoutes: readonly PageRoute[] = [
       const all = types.value.types;
       const asked = typeAsked(sent);
       if (asked === undefined)
-        return shown('Submit a task', typeChoice({ types: all, wrong: whyNone(sent) }), 400);
+        return shown('Submit a task', typeChoice(choiceOf(request, all, sent)), 400);
       const fields = fieldsOf(viewOf(asked, all)?.inputSchema);
       const made = requestOf(sent, asked, fields);
       if (!made.ok) return form(request, asked, all, { issues: made.issues, status: 400 });
@@ -103,8 +104,10 @@ function form(
     issues,
     refused: problem && refusedWords(problem, issues, (sent?.get('idempotencyKey') ?? '').trim()),
     served,
-    near: served ? undefined : nearMiss(asked, types),
-    pools: [...new Set(types.flatMap(({ pools }) => pools))].sort(),
+    near: served ? undefined : nearMiss(asked, servedOf(types)),
+    pools: [...new Set(types.flatMap(({ pools }) => pools))]
+      .sort()
+      .slice(0, pageDefaults.poolsOffered),
     once: (used ? undefined : sent?.get('once')) || request.once(),
     csrf: request.csrf,
   });
@@ -145,6 +148,13 @@ function withVersion(query: URLSearchParams): URLSearchParams {
   return both === undefined
     ? query
     : new URLSearchParams({ type: both.type, schemaVersion: String(both.schemaVersion) });
+}
+
+/** Those that somebody serves first: whatever was submitted by mistake comes after them. */
+function choiceOf({ url }: PageRequest, types: readonly TypeView[], asked: URLSearchParams) {
+  const idle = ({ workers }: TypeView) => Number(workers.length === 0);
+  const sorted = types.toSorted((a, b) => idle(a) - idle(b));
+  return { part: pagePart(sorted, url, pageDefaults.typeRows), url, wrong: whyNone(asked) };
 }
 
 function whyNone(query: URLSearchParams) {

@@ -1,10 +1,9 @@
 import { schemaVersion, typeName } from '../contract/names.ts';
 import { makeProblem } from '../contract/problems.ts';
-import { typeKey } from '../contract/type-key.ts';
 import { historyOf, spanOf } from './histories.ts';
 import type { PageRequest, PageRoute } from './page.ts';
 import { typePage } from './type-page.ts';
-import { quiet, typeSights, typesList } from './types-list.ts';
+import { quiet, typeSight, typesList, typesPart } from './types-list.ts';
 
 /** Types of tasks: what waits, who serves them, how they went. */
 export const taskTypesRoutes: readonly PageRoute[] = [
@@ -14,9 +13,9 @@ export const taskTypesRoutes: readonly PageRoute[] = [
     async answer(request) {
       const seen = await look(request);
       if ('problem' in seen) return seen;
-      const { types, workers, groups, history, span } = seen;
-      const sights = typeSights(types, workers, groups, history, span);
-      const main = typesList({ sights, history, span, url: request.url });
+      const { url } = request;
+      const { history, span } = seen;
+      const main = typesList({ ...typesPart(seen, url), history, span, url });
       return { page: { title: 'Task types', nav: 'task-types', live: true, main } };
     },
   },
@@ -28,19 +27,17 @@ export const taskTypesRoutes: readonly PageRoute[] = [
       if (asked === undefined) return { problem: NO_TYPE };
       const seen = await look(request);
       if ('problem' in seen) return seen;
-      const { types, workers, groups, history, span } = seen;
-      const name = typeKey(asked.type, asked.schemaVersion);
-      const named = ({ type, schemaVersion: version }: typeof asked) =>
-        typeKey(type, version) === name;
+      const { types, history, span } = seen;
       // An address that was shared stays one, also while nothing is known of the type.
-      const all = types.some(named) ? types : [...types, quiet(asked)];
-      const sight = typeSights(all, workers, groups, history, span).find(
-        (one) => one.name === name,
-      );
-      if (sight === undefined) return { problem: NO_TYPE };
+      const view =
+        types.find(
+          ({ type, schemaVersion: version }) =>
+            type === asked.type && version === asked.schemaVersion,
+        ) ?? quiet(asked);
+      const sight = typeSight(view, seen);
       const maySubmit = request.may('submit');
       const main = typePage({ sight, history, span, url: request.url, maySubmit });
-      return { page: { title: name, nav: 'task-types', live: true, main } };
+      return { page: { title: sight.name, nav: 'task-types', live: true, main } };
     },
   },
 ];

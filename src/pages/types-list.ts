@@ -2,17 +2,22 @@ import type { WorkerView } from '../contract/index.ts';
 import { typeKey } from '../contract/type-key.ts';
 import { durationWords } from '../core/duration-words.ts';
 import { type HistorySpan, historyDefaults } from '../core/history-defaults.ts';
+import type { Tally } from '../core/nearest.ts';
+import { pageDefaults } from '../core/page-defaults.ts';
 import type { History, TypeHistory } from '../core/type-history.ts';
 import {
   careGroups,
+  type Served,
   type Serving,
-  servingOf,
+  servedOf,
+  servingByType,
   type TypeNote,
   type TypeView,
   typeNotes,
+  withNearMiss,
 } from '../core/type-words.ts';
 import type { QueueGroup } from '../ports/store-rows.ts';
-import { address } from './address.ts';
+import { address, type Part, pagePart, pager } from './address.ts';
 import { endedPart, historyNote, latencyPart, spanChoice } from './history-parts.ts';
 import { type Html, html, none } from './html.ts';
 import {
@@ -36,35 +41,55 @@ export interface TypeSight {
   readonly past: TypeHistory | undefined;
 }
 
-/** Types that wait, are served or ran in that time; what needs a person first. */
-export function typeSights(
-  types: readonly TypeView[],
-  workers: readonly WorkerView[],
-  groups: readonly QueueGroup[],
-  history: History,
-  span: HistorySpan,
-): TypeSight[] {
+/** What is known of a project's types. */
+export interface TypesSeen {
+  readonly types: readonly TypeView[];
+  readonly workers: readonly WorkerView[];
+  readonly groups: readonly QueueGroup[];
+  readonly history: History;
+  readonly span: HistorySpan;
+}
+
+/** Types that wait, are served or ran in that time; what needs a person first. What comes near is not looked for yet. */
+export function typeSights(seen: TypesSeen): TypeSight[] {
+  const { types, history } = seen;
   const known = new Set(types.map((view) => typeKey(view.type, view.schemaVersion)));
   const gone = [...history.types].filter(([name]) => !known.has(name));
-  const all = [...types, ...gone.map(([, past]) => quiet(past))];
-  const sights = all.map((view): TypeSight => {
+  const sightOf = sightMaker(seen);
+  return [...types, ...gone.map(([, past]) => quiet(past))]
+    .map(sightOf)
+    .sort((a, b) => urgency(a) - urgency(b) || (a.name < b.name ? -1 : 1));
+}
+
+/** Of one type, with what comes near it. */
+export function typeSight(view: TypeView, seen: TypesSeen): TypeSight {
+  return withNear(sightMaker(seen)(view), servedOf(seen.types));
+}
+
+function sightMaker({ workers, groups, history, span }: TypesSeen): (view: TypeView) => TypeSight {
+  const byType = servingByType(workers);
+  const waiting = new Map<string, QueueGroup[]>();
+  for (const group of groups) {
+    const name = typeKey(group.type, group.schemaVersion);
+    const same = waiting.get(name);
+    if (same === undefined) waiting.set(name, [group]);
+    else same.push(group);
+  }
+  return (view) => {
     const name = typeKey(view.type, view.schemaVersion);
-    const past = history.types.get(name);
-    return {
-      view,
-      name,
-      serving: servingOf(view, workers),
-      notes: typeNotes(view, {
-        workers,
-        known: types,
-        groups,
-        recent: past,
-        span: historyDefaults.spans[span].words,
-      }),
-      past,
-    };
-  });
-  return sights.sort((a, b) => urgency(a) - urgency(b) || (a.name < b.name ? -1 : 1));
+    const [past, serving] = [history.types.get(name), byType.get(name) ?? []];
+    const notes = typeNotes(view, {
+      serving,
+      groups: waiting.get(name) ?? [],
+      recent: past,
+      span: historyDefaults.spans[span].words,
+    });
+    return { view, name, serving, notes, past };
+  };
+}
+
+export function withNear(sight: TypeSight, served: Served, tally?: Tally): TypeSight {
+  return { ...sight, notes: withNearMiss(sight.view, sight.notes, served, tally) };
 }
 
 /** Of a type that nobody serves and nothing waits for. */
@@ -89,15 +114,31 @@ function urgency({ notes: [first], view }: TypeSight): number {
 }
 
 export interface TypesModel {
+  /** Those of this page. */
+  readonly part: Part<TypeSight>;
+  /** Those of all pages. */
   readonly sights: readonly TypeSight[];
   readonly history: History;
   readonly span: HistorySpan;
   readonly url: URL;
 }
 
-export function typesList({ sights, history, span, url }: TypesModel): Html {
+/** The page of a list that an address asks for, with what comes near its types. */
+export function typesPart(
+  seen: TypesSeen,
+  url: URL,
+  tally?: Tally,
+): Pick<TypesModel, 'part' | 'sights'> {
+  const sights = typeSights(seen);
+  const part = pagePart(sights, url, pageDefaults.typeRows);
+  const served = servedOf(seen.types);
+  const rows = part.rows.map((sight) => withNear(sight, served, tally));
+  return { part: { ...part, rows }, sights };
+}
+
+export function typesList({ part, sights, history, span, url }: TypesModel): Html {
   const body =
-    sights.length === 0
+    part.rows.length === 0
       ? html`<p>No type is known yet: no worker has come and no task waits. <a href="/submit">Submit a task</a>, or start a worker: ${code('interlock worker --handlers ./handlers')}</p>`
       : html`${table(
           'Types of tasks, what needs somebody first',
@@ -111,8 +152,8 @@ export function typesList({ sights, history, span, url }: TypesModel): Html {
             { head: 'Started to ended' },
             { head: 'Effect safety' },
           ],
-          sights.map((sight, i) => row(sight, history, span, i < historyDefaults.charted)),
-        )}${historyNote(history)}`;
+          part.rows.map((sight, i) => row(sight, history, span, i < historyDefaults.charted)),
+        )}${pager(url, part.cursor)}${historyNote(history)}`;
   return html`<h1>Task types</h1>${verdictOf(sights)}${spanChoice(url, span)}${body}`;
 }
 

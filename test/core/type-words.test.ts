@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { WorkerView } from '../../src/contract/index.ts';
+import { typeKey } from '../../src/contract/type-key.ts';
 import {
   type Around,
   nearMiss,
+  servedOf,
+  servingByType,
   shareWords,
   type TypeView,
   typeNotes,
+  withNearMiss,
 } from '../../src/core/type-words.ts';
 
 const type = (more: Partial<TypeView> = {}): TypeView => ({
@@ -32,13 +36,13 @@ const worker = (workerId: string, more: Partial<WorkerView> = {}): WorkerView =>
   lastSeenAt: '2026-01-01T00:00:00.000Z',
   ...more,
 });
-const around = { known: [], groups: [], recent: undefined, span: 'hour' };
+const around = { groups: [], recent: undefined, span: 'hour' };
 const told = (view: TypeView, workers: WorkerView[], more: Partial<Around> = {}) =>
-  typeNotes(view, { ...around, workers, ...more }).map(({ kind, weight, says }) => [
-    kind,
-    weight,
-    says,
-  ]);
+  typeNotes(view, {
+    ...around,
+    serving: servingByType(workers).get(typeKey(view.type, view.schemaVersion)) ?? [],
+    ...more,
+  }).map(({ kind, weight, says }) => [kind, weight, says]);
 
 describe('what is said of a type', () => {
   it('is nothing where it is served and nothing is odd', () => {
@@ -47,16 +51,15 @@ describe('what is said of a type', () => {
   });
 
   it('is that nobody serves what waits, with what comes near', () => {
+    const says = '2 tasks wait and no worker that is online serves demo/hello@1';
+    const view = type({ queued: 2 });
+    expect(told(view, [worker('a', { state: 'offline' })])).toEqual([['nobody', 'act', says]]);
+    const notes = typeNotes(view, { ...around, serving: [] });
     const other = type({ type: 'demo/Hello', workers: ['a'] });
-    expect(
-      told(type({ queued: 2 }), [worker('a', { state: 'offline' })], { known: [other] }),
-    ).toEqual([
-      [
-        'nobody',
-        'act',
-        '2 tasks wait and no worker that is online serves demo/hello@1; served in another case: demo/Hello@1',
-      ],
+    expect(withNearMiss(view, notes, servedOf([other]))).toMatchObject([
+      { says: `${says}; served in another case: demo/Hello@1` },
     ]);
+    expect(withNearMiss(view, notes, servedOf([]))).toBe(notes);
   });
 
   it('is that what waits lies in a pool for which none of its workers works', () => {
@@ -69,6 +72,21 @@ describe('what is said of a type', () => {
         '2 tasks wait in pool gpu, for which none of its workers works; they work for default',
       ],
     ]);
+  });
+
+  it('names three of many such pools', () => {
+    const groups = Array.from({ length: 1_500 }, (_, i) => ({
+      pool: `p${i}`,
+      type: 'demo/hello',
+      schemaVersion: 1,
+      queued: 2,
+      running: 0,
+    }));
+    const notes = told(type({ queued: 3_000 }), [worker('a')], { groups });
+    expect(notes).toHaveLength(4);
+    expect(notes[3]?.[2]).toBe(
+      '2994 tasks wait in 1497 other pools, for which none of its workers works',
+    );
   });
 
   it('is why none of its workers claims it', () => {
@@ -138,14 +156,14 @@ it('finds a name that comes near: another version, another case, a letter', () =
     type({ type: 'demo/Hello', workers: ['a'] }),
     type({ type: 'file/digest' }),
   ];
-  expect(nearMiss(type(), known)).toBe('another version is served: demo/hello@2');
-  expect(nearMiss(type({ type: 'DEMO/hello' }), known.slice(1))).toBe(
+  expect(nearMiss(type(), servedOf(known))).toBe('another version is served: demo/hello@2');
+  expect(nearMiss(type({ type: 'DEMO/hello' }), servedOf(known.slice(1)))).toBe(
     'served in another case: demo/Hello@1',
   );
-  expect(nearMiss(type({ type: 'demo/helo' }), known)).toBe(
+  expect(nearMiss(type({ type: 'demo/helo' }), servedOf(known))).toBe(
     'served under a name like it: demo/hello@2',
   );
-  expect(nearMiss(type({ type: 'file/digestt' }), known)).toBeUndefined();
+  expect(nearMiss(type({ type: 'file/digestt' }), servedOf(known))).toBeUndefined();
 });
 
 it('says shares in whole percent', () => {

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type WorkerFacts, waitingFor } from '../../src/core/waiting-for.ts';
+import {
+  type WorkerFacts,
+  waitingFor,
+  waitsFor,
+  workersByPlace,
+} from '../../src/core/waiting-for.ts';
 import {
   complete,
   failRetryable,
@@ -176,4 +181,33 @@ it('says nothing of a task that has ended', () => {
   world.claim(pure);
   world.say(complete);
   expect(words(world, [worker('a')])).toBeUndefined();
+});
+
+it('says the same where only the workers that matter for a place are looked at', () => {
+  const types = [
+    { type: 'demo/hello', schemaVersion: 1 },
+    { type: 'demo/Hello', schemaVersion: 2 },
+    { type: 'demo/other', schemaVersion: 1 },
+  ];
+  const workers = (['ready', 'full', 'offline', 'draining'] as const).flatMap((state, i) =>
+    [['default'], ['gpu'], ['default', 'gpu']].map((pools, j) => ({
+      workerId: `w${i}${j}`,
+      state,
+      pools,
+      types: types.slice((i + j) % 3, 3),
+    })),
+  );
+  const places = types.flatMap(({ type }) =>
+    [1, 2].flatMap((schemaVersion) =>
+      ['default', 'gpu', 'none'].map((pool) => ({ type, schemaVersion, pool })),
+    ),
+  );
+  for (let from = 0; from < workers.length; from++) {
+    const some = workers.slice(from);
+    const able = workersByPlace(places, some);
+    for (const place of places) {
+      expect(waitsFor(place, able(place))).toEqual(waitsFor(place, some));
+      for (const worker of able(place)) expect(worker.types.length).toBeLessThanOrEqual(2);
+    }
+  }
 });

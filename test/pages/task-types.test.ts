@@ -1,4 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
+import type { WorkerView } from '../../src/contract/index.ts';
+import { historyDefaults } from '../../src/core/history-defaults.ts';
+import { pageDefaults } from '../../src/core/page-defaults.ts';
+import { history } from '../../src/core/type-history.ts';
+import { quiet, typeSight, typesList, typesPart } from '../../src/pages/types-list.ts';
 import { Garage, SCRIPT, textOf } from './garage.ts';
 
 let garage: Garage;
@@ -114,4 +119,73 @@ it('read a history once for all who look within some seconds', async () => {
   await garage.world.clock.advance(10_000);
   await page('/task-types');
   expect(reads).toBe(2);
+});
+
+it('cost little and stay small where a producer has made thousands of them', () => {
+  // They differ in the last letters only: the worst for who compares them.
+  const named = (word: string, i: number) =>
+    `${'a'.repeat(180)}${word}${String(i).padStart(5, '0')}`;
+  const handlers = Array.from({ length: 300 }, (_, i) => ({
+    type: named('served', i),
+    schemaVersion: 1,
+    effectSafety: 'pure',
+    effectGate: 'start',
+  }));
+  const workers = ['w1', 'w2'].map(
+    (workerId) =>
+      ({
+        workerId,
+        state: 'ready',
+        words: 'ready',
+        handlers,
+        pools: ['default'],
+        slots: { max: 1, busy: 0 },
+      }) as unknown as WorkerView,
+  );
+  const served = handlers.map((one) => ({ ...quiet(one), workers: ['w1', 'w2'] }));
+  const queued = Array.from({ length: 1_500 }, (_, i) => ({
+    ...quiet({ type: named('queued', i), schemaVersion: 1 }),
+    queued: 1,
+  }));
+  const types = [...served, ...queued];
+  const span = '1h';
+  const seen = {
+    types,
+    workers,
+    groups: [],
+    history: history(0, historyDefaults.spans[span], { rows: [], every: 1 }),
+    span,
+  } as const;
+  const tally = { pairs: 0 };
+  const url = new URL('http://pages.invalid/task-types');
+  const { part, sights } = typesPart(seen, url, tally);
+  expect(part.rows).toHaveLength(pageDefaults.typeRows);
+  expect(part.cursor).toBe(String(pageDefaults.typeRows));
+  expect(sights).toHaveLength(1_800);
+  // A band of five letters of each name, for each row: all of all would be some 16,000 million.
+  expect(tally.pairs).toBeLessThan(pageDefaults.typeRows * 300 * 191 * 5);
+  expect(
+    typesList({ part, sights, history: seen.history, span, url }).toString().length,
+  ).toBeLessThan(100_000);
+  const last = typesPart(seen, new URL('?cursor=1750', url));
+  expect(last.part).toMatchObject({ cursor: undefined, rows: { length: 50 } });
+  expect(typesPart(seen, new URL('?cursor=99999', url)).part.rows[0]?.name).toBe(sights[0]?.name);
+  expect(typeSight(queued[0] as (typeof queued)[0], seen).notes).toHaveLength(1);
+});
+
+it('of which there are many stand on several pages, also where one is chosen to submit', async () => {
+  const handlers = Array.from({ length: pageDefaults.typeRows }, (_, i) => ({
+    type: `many/t${i}`,
+    schemaVersion: 1,
+    effectSafety: 'pure',
+  }));
+  await garage.present('garage', { handlers });
+  await garage.world.submit({ type: 'a/nobody-serves-it' });
+  const first = await page('/task-types');
+  expect(first.text).toContain('href="/task-types?cursor=50"');
+  expect(first.words).toContain('a/nobody-serves-it@1');
+  expect((await page('/task-types?cursor=50')).text).toContain('href="/task-types">First page');
+  const chooser = await page('/submit');
+  expect(chooser.words).not.toContain('a/nobody-serves-it@1');
+  expect((await page('/submit?cursor=50')).words).toContain('a/nobody-serves-it@1');
 });

@@ -83,21 +83,36 @@ export const operationsRoutes = {
   },
 } satisfies Record<string, Route>;
 
+interface Gathered {
+  readonly type: string;
+  readonly schemaVersion: number;
+  readonly waiting: QueueGroup[];
+  readonly serving: {
+    readonly sight: WorkerSight;
+    readonly handler: WorkerSight['handlers'][number];
+  }[];
+}
+
 function typeViews(
   nowMs: number,
   groups: readonly QueueGroup[],
   online: readonly WorkerSight[],
 ): object[] {
-  const names = new Map<string, { type: string; schemaVersion: number }>();
-  for (const one of [...groups, ...online.flatMap(({ handlers }) => handlers)])
-    names.set(`${one.type}@${one.schemaVersion}`, one);
+  // Each group and handler is looked at once: a project may have thousands of types.
+  const names = new Map<string, Gathered>();
+  const gathered = ({ type, schemaVersion }: Pick<Gathered, 'type' | 'schemaVersion'>) => {
+    const name = `${type}@${schemaVersion}`;
+    const found = names.get(name) ?? { type, schemaVersion, waiting: [], serving: [] };
+    names.set(name, found);
+    return found;
+  };
+  for (const group of groups) gathered(group).waiting.push(group);
+  for (const sight of online)
+    for (const handler of sight.handlers) gathered(handler).serving.push({ sight, handler });
   return [...names.keys()].sort().map((name) => {
-    const { type, schemaVersion } = names.get(name) as { type: string; schemaVersion: number };
-    const same = (one: { type: string; schemaVersion: number }) =>
-      one.type === type && one.schemaVersion === schemaVersion;
-    const waiting = groups.filter(same);
-    const serving = online.filter(({ handlers }) => handlers.some(same));
-    const handlers = serving.flatMap((sight) => sight.handlers.filter(same));
+    const { type, schemaVersion, waiting, serving: served } = names.get(name) as Gathered;
+    const serving = [...new Set(served.map(({ sight }) => sight))];
+    const handlers = served.map(({ handler }) => handler);
     const pools = [
       ...waiting.map(({ pool }) => pool),
       ...serving.flatMap(({ worker }) => worker.present?.pools ?? []),

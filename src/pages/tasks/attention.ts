@@ -5,7 +5,7 @@ import { cut } from '../../core/detail-words.ts';
 import { durationWords } from '../../core/duration-words.ts';
 import { isCatalogued } from '../../core/failures.ts';
 import { taskPageDefaults } from '../../core/task-page-defaults.ts';
-import { type WorkerFacts, waitsFor } from '../../core/waiting-for.ts';
+import { type WorkerFacts, waitsFor, workersByPlace } from '../../core/waiting-for.ts';
 import type { FailureGroup, QueueGroup } from '../../ports/store.ts';
 import { counted, type Tone } from '../parts.ts';
 import { taskAddress } from './addresses.ts';
@@ -132,18 +132,19 @@ function undecidedSection({ undecided }: AttentionData): AttentionSection {
 
 /** Places of the queue where nobody will come by itself. */
 function waitingSection({ queue, workers, nowMs }: AttentionData): AttentionSection {
-  const stuck = queue
-    .filter(({ queued }) => queued > 0)
+  const waiting = queue.filter(({ queued }) => queued > 0);
+  const able = workersByPlace(waiting, workers);
+  const stuck = waiting
     .flatMap((group) => {
-      const { hope, served, words } = waitsFor(group, workers);
-      return hope ? [] : [{ group, served, words }];
+      const { hope, served } = waitsFor(group, able(group));
+      return hope ? [] : [{ group, served }];
     })
     .sort((a, b) => (a.group.oldestQueuedAtMs ?? nowMs) - (b.group.oldestQueuedAtMs ?? nowMs));
   return {
     kind: 'waiting',
     tone: 'warn',
     heading: 'Waiting with no worker',
-    items: stuck.slice(0, SHOWN).map(({ group, served, words }) => {
+    items: stuck.slice(0, SHOWN).map(({ group, served }) => {
       const { type, schemaVersion, pool, queued, oldestQueuedAtMs } = group;
       const href = listAddress({
         statuses: ['queued'],
@@ -155,7 +156,8 @@ function waitingSection({ queue, workers, nowMs }: AttentionData): AttentionSect
         id: `waiting-${pool}-${type}-${schemaVersion}`,
         of: { type, schemaVersion, href },
         beside: `${counted(queued, 'task')} in pool ${pool}`,
-        why: `${capital(words)}.`,
+        // Names that come near are looked for among all, so only for what is shown.
+        why: `${capital(waitsFor(group, workers).words)}.`,
         at: oldestQueuedAtMs,
         action: served
           ? { words: 'See its workers', href: '/workers' }
