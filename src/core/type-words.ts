@@ -58,6 +58,30 @@ export function servingByType(
   return found;
 }
 
+/** Workers that are offline and served the type when they were last heard, those heard last first. */
+export function offlineOf(
+  { type, schemaVersion }: Pick<TypeView, 'type' | 'schemaVersion'>,
+  workers: readonly WorkerView[],
+): WorkerView[] {
+  return workers
+    .filter(
+      ({ state, handlers }) =>
+        state === 'offline' &&
+        handlers.some((one) => one.type === type && one.schemaVersion === schemaVersion),
+    )
+    .sort((a, b) => Date.parse(b.lastSeenAt) - Date.parse(a.lastSeenAt));
+}
+
+/** `garage is offline` · `garage and 2 more that served it are offline`; `undefined`: there is none. */
+export function offlineWords(workerIds: readonly string[]): string | undefined {
+  const [first] = workerIds;
+  if (first === undefined) return undefined;
+  const more = workerIds.length - 1;
+  return more === 0
+    ? `${first} is offline`
+    : `${first} and ${more} more that served it are offline`;
+}
+
 /** What is known beside the type itself. */
 export interface Around {
   /** Workers that serve it. */

@@ -17,7 +17,7 @@ ${why !== undefined && notice(why === 'out' ? 'good' : 'warn', WORDS[why])}
 ${csrf}<input type="hidden" name="to" value="${to}">
 <p><label for="key">Key</label>
 <input id="key" name="key" type="password" required autocomplete="current-password" autocapitalize="none" spellcheck="false" aria-describedby="key-help"></p>
-<p id="key-help" class="faint">It begins with <code>il_</code> and is of kind <code>admin</code>, <code>task-operator</code> or <code>task-producer</code>. A key belongs to one project: sign in with one of each project you want to see. Make one with <code>interlock keys new "my browser" --kind task-operator</code>.</p>
+<p id="key-help" class="faint">It begins with <code>il_</code> and is of kind <code>admin</code>, <code>task-operator</code> or <code>task-producer</code>. The admin key was printed at the first start of the control plane; <code>npm start</code> keeps its own in <code>.interlock/profile.json</code>. A key belongs to one project: sign in with one of each project you want to see. Make one with <code>interlock keys new "my browser" --kind task-operator</code>.</p>
 <p><button class="main">${added ? 'Add' : 'Sign in'}</button></p>
 </form>`,
   };

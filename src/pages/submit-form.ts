@@ -2,6 +2,7 @@ import { bounds } from '../contract/limits.ts';
 import { defaultPolicy } from '../contract/policy.ts';
 import { typeKey } from '../contract/type-key.ts';
 import type { Field } from '../core/input-fields.ts';
+import { offlineWords } from '../core/type-words.ts';
 import { type Part, pager } from './address.ts';
 import { type Html, type HtmlValue, html, none } from './html.ts';
 import { code, counted, fold, notice } from './parts.ts';
@@ -23,6 +24,8 @@ export interface SubmitModel {
   readonly refused: HtmlValue;
   /** Whether a worker that is online serves it. */
   readonly served: boolean;
+  /** Who served it and is offline, where nobody else does. */
+  readonly gone: readonly string[];
   /** A name like it that is served. */
   readonly near: string | undefined;
   readonly pools: readonly string[];
@@ -32,7 +35,8 @@ export interface SubmitModel {
 }
 
 export function submitForm(model: SubmitModel): Html {
-  const { type, schemaVersion, fields, once, csrf, served, near } = model;
+  const { type, schemaVersion, fields, once, csrf, served, near, gone } = model;
+  const offline = offlineWords(gone);
   const name = typeKey(type, schemaVersion);
   return html`<h1>Submit ${code(name)}</h1>
 <p><a href="/submit">Another type</a> &middot; <a href="${typeAddress(model)}">How this type is</a></p>
@@ -41,7 +45,7 @@ ${
   !served &&
   notice(
     'warn',
-    html`<p>No worker that is online serves <bdi>${name}</bdi>${near !== undefined && html`; <bdi>${near}</bdi>`}. It can be submitted: it waits until one comes.</p>`,
+    html`<p>No worker that is online serves <bdi>${name}</bdi>${offline !== undefined && html`: <bdi>${offline}</bdi>`}${near !== undefined && html`; <bdi>${near}</bdi>`}. It can be submitted: it waits until one comes.</p>`,
   )
 }
 <form method="post" action="/submit" class="submit">

@@ -3,7 +3,7 @@ import { parseTypeKey, typeNameProblem } from '../contract/type-key.ts';
 import { fieldsOf } from '../core/input-fields.ts';
 import { pageDefaults } from '../core/page-defaults.ts';
 import type { TypeView } from '../core/type-words.ts';
-import { nearMiss, servedOf } from '../core/type-words.ts';
+import { nearMiss, offlineOf, servedOf } from '../core/type-words.ts';
 import { address, pagePart } from './address.ts';
 import { type HtmlValue, html } from './html.ts';
 import type { PageAnswer, PageRequest, PageRoute } from './page.ts';
@@ -26,9 +26,9 @@ export const submitRoutes: readonly PageRoute[] = [
       const all = types.value.types;
       const asked = typeAsked(withVersion(query));
       if (asked !== undefined) {
-        const fields = fieldsOf(viewOf(asked, all)?.inputSchema);
-        const preset = await againOf(request, fields);
-        return form(request, asked, all, { issues: new Map(), ...(preset && { preset }) });
+        const known = await knownOf(request, asked, all);
+        const preset = await againOf(request, fieldsOf(known.inputSchema));
+        return form(request, asked, all, known, { issues: new Map(), ...(preset && { preset }) });
       }
       return shown('Submit a task', typeChoice(choiceOf(request, all, query)), 200);
     },
@@ -46,9 +46,10 @@ export const submitRoutes: readonly PageRoute[] = [
       const asked = typeAsked(sent);
       if (asked === undefined)
         return shown('Submit a task', typeChoice(choiceOf(request, all, sent)), 400);
-      const fields = fieldsOf(viewOf(asked, all)?.inputSchema);
+      const known = await knownOf(request, asked, all);
+      const fields = fieldsOf(known.inputSchema);
       const made = requestOf(sent, asked, fields);
-      if (!made.ok) return form(request, asked, all, { issues: made.issues, status: 400 });
+      if (!made.ok) return form(request, asked, all, known, { issues: made.issues, status: 400 });
       const done = await call('submit', { body: made.request });
       if (done.ok) {
         const { id } = done.value;
@@ -61,7 +62,7 @@ export const submitRoutes: readonly PageRoute[] = [
       const { problem } = done;
       const wholeJson = (sent.get('json') ?? '').trim() !== '';
       const issues = issuesOf(problem, fields, wholeJson);
-      return form(request, asked, all, { issues, problem, status: problem.status });
+      return form(request, asked, all, known, { issues, problem, status: problem.status });
     },
   },
 ];
@@ -85,26 +86,49 @@ interface Again {
   readonly status?: number;
 }
 
+interface Known {
+  readonly served: boolean;
+  /** What those who serve it, or did when they were last heard, say that its input is. */
+  readonly inputSchema: unknown;
+  /** Who served it and is offline, where nobody else does. */
+  readonly gone: readonly string[];
+}
+
+async function knownOf(
+  { call, reads, project }: PageRequest,
+  asked: Asked,
+  types: readonly TypeView[],
+): Promise<Known> {
+  const view = types.find(sameAs(asked));
+  if (view !== undefined && view.workers.length > 0)
+    return { served: true, inputSchema: view.inputSchema, gone: [] };
+  const seen = await call('listWorkers');
+  const gone = offlineOf(asked, seen.ok ? seen.value.workers : []);
+  const handlers = gone[0] === undefined ? [] : await reads.handlers(project, gone[0].workerId);
+  const inputSchema = handlers.find(sameAs(asked))?.inputSchema;
+  return { served: false, inputSchema, gone: gone.map(({ workerId }) => workerId) };
+}
+
 function form(
   request: PageRequest,
-  asked: { readonly type: string; readonly schemaVersion: number },
+  asked: Asked,
   types: readonly TypeView[],
+  { served, inputSchema, gone }: Known,
   { issues, problem, preset, status = 200 }: Again,
 ): PageAnswer {
-  const view = viewOf(asked, types);
-  const served = (view?.workers.length ?? 0) > 0;
   const sent = request.form.has('once') ? request.form : preset;
   // The key of this form was used for a task that was otherwise: the next one is another task.
   const used = problem?.code === 'IDEMPOTENCY_CONFLICT';
   const main = submitForm({
     ...asked,
-    fields: fieldsOf(view?.inputSchema),
-    jsonPreset: presetOf(view?.inputSchema),
+    fields: fieldsOf(inputSchema),
+    jsonPreset: presetOf(inputSchema),
     sent,
     issues,
     refused: problem && refusedWords(problem, issues, (sent?.get('idempotencyKey') ?? '').trim()),
     served,
-    near: served ? undefined : nearMiss(asked, servedOf(types)),
+    gone,
+    near: served || gone.length > 0 ? undefined : nearMiss(asked, servedOf(types)),
     pools: [...new Set(types.flatMap(({ pools }) => pools))]
       .sort()
       .slice(0, pageDefaults.poolsOffered),
@@ -137,10 +161,10 @@ function presetOf(schema: unknown): string {
   return JSON.stringify(preset ?? example ?? {}, null, 2);
 }
 
-const viewOf = (
-  asked: { readonly type: string; readonly schemaVersion: number },
-  types: readonly TypeView[],
-) => types.find((one) => one.type === asked.type && one.schemaVersion === asked.schemaVersion);
+type Asked = Pick<TypeView, 'type' | 'schemaVersion'>;
+
+const sameAs = (asked: Asked) => (one: Asked) =>
+  one.type === asked.type && one.schemaVersion === asked.schemaVersion;
 
 /** People type `demo/hello@2` as well. */
 function withVersion(query: URLSearchParams): URLSearchParams {

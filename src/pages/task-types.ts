@@ -1,5 +1,6 @@
 import { schemaVersion, typeName } from '../contract/names.ts';
 import { makeProblem } from '../contract/problems.ts';
+import { nearMiss, offlineOf, servedOf } from '../core/type-words.ts';
 import { historyOf, spanOf } from './histories.ts';
 import type { PageRequest, PageRoute } from './page.ts';
 import { typePage } from './type-page.ts';
@@ -36,7 +37,9 @@ export const taskTypesRoutes: readonly PageRoute[] = [
         ) ?? quiet(asked);
       const sight = typeSight(view, seen);
       const maySubmit = request.may('submit');
-      const main = typePage({ sight, history, span, url: request.url, maySubmit });
+      const gone = offlineOf(asked, seen.workers).map(({ workerId }) => workerId);
+      const near = nearMiss(asked, servedOf(types));
+      const main = typePage({ gone, near, sight, history, span, url: request.url, maySubmit });
       return { page: { title: sight.name, nav: 'task-types', live: true, main } };
     },
   },

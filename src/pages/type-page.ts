@@ -1,15 +1,20 @@
 import type { HistorySpan } from '../core/history-defaults.ts';
 import type { History } from '../core/type-history.ts';
+import { offlineWords } from '../core/type-words.ts';
 import { stateWords } from '../core/worker-words.ts';
 import { address } from './address.ts';
 import { endedPart, historyNote, latencyPart, numbersTable, spanChoice } from './history-parts.ts';
 import { type Html, html, none } from './html.ts';
-import { code, facts, fold, table, userText } from './parts.ts';
+import { code, facts, fold, notice, table, userText } from './parts.ts';
 import { noteBox, queueWords, slotsWords, type TypeSight } from './types-list.ts';
 
 /** One type and version: what waits, who serves it, how it went. */
 export interface TypeModel {
   readonly sight: TypeSight;
+  /** Who served it and is offline. */
+  readonly gone?: readonly string[];
+  /** A name like it that is served. */
+  readonly near?: string | undefined;
   readonly history: History;
   readonly span: HistorySpan;
   readonly url: URL;
@@ -17,12 +22,13 @@ export interface TypeModel {
   readonly maySubmit: boolean;
 }
 
-export function typePage({ sight, history, span, url, maySubmit }: TypeModel): Html {
+export function typePage({ sight, gone, near, history, span, url, maySubmit }: TypeModel): Html {
   const { view, name, past, notes } = sight;
   const { type, schemaVersion } = view;
   const of = { type, schemaVersion };
   return html`<h1>${code(name)}</h1>
 ${notes.map(noteBox)}
+${unknownNote(sight, gone, near)}
 ${facts([
   ['Queue', queueWords(view)],
   ['Slots', slotsWords(sight)],
@@ -42,6 +48,20 @@ ${historyNote(history)}
 ${workersTable(sight)}
 <h2>Input</h2>
 ${schemaPart(view.inputSchema)}`;
+}
+
+/** Nobody has it and nothing waits for it: a name that was mistyped looks like that. */
+function unknownNote(
+  { view, serving, name }: TypeSight,
+  gone: readonly string[] = [],
+  near: string | undefined,
+): Html {
+  if (serving.length > 0 || view.queued > 0 || view.running > 0) return none;
+  const why = offlineWords(gone) ?? near;
+  return notice(
+    'warn',
+    html`<p>No worker that is online serves <bdi>${name}</bdi>, and no task of it waits or runs${why !== undefined && html`: <bdi>${why}</bdi>`}.${why === undefined && ' Is the name as you meant it?'} <a href="/task-types">All types</a></p>`,
+  );
 }
 
 function workersTable({ serving }: TypeSight): Html {

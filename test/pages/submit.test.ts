@@ -190,6 +190,19 @@ describe('the form', () => {
     expect((await tasks())[0].type).toBe('demo/Hello');
   });
 
+  it('keeps its fields where the worker that serves the type is offline, and says so', async () => {
+    await present();
+    await garage.present('attic', {
+      state: 'offline',
+      handlers: [{ type: 'demo/hello', schemaVersion: 1, effectSafety: 'pure', inputSchema }],
+    });
+    const { words, text } = await page(`/submit?${HELLO}`);
+    expect(words).toContain('No worker that is online serves demo/hello@1 : attic is offline .');
+    expect(text).toContain('name="in.times"');
+    expect((await send({ 'in.name': 'Ada' })).status).toBe(303);
+    expect((await tasks())[0].input).toMatchObject({ name: 'Ada' });
+  });
+
   it('shows nothing of a schema as markup, nor of what was typed', async () => {
     await present({
       properties: {

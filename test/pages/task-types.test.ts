@@ -189,3 +189,13 @@ it('of which there are many stand on several pages, also where one is chosen to 
   expect(chooser.words).not.toContain('a/nobody-serves-it@1');
   expect((await page('/submit?cursor=50')).words).toContain('a/nobody-serves-it@1');
 });
+
+it('that nobody has and nothing waits for say so, and who has gone', async () => {
+  await garage.present('attic');
+  const none = (await page('/task-type?type=a')).words;
+  expect(none).toContain('No worker that is online serves a@1 , and no task of it waits or runs.');
+  expect(none).toContain('Is the name as you meant it?');
+  expect((await page('/task-type?type=demo/helo')).words).toContain('demo/hello@1');
+  await garage.present('attic', { state: 'offline' });
+  expect((await page('/task-type?type=demo/hello')).words).toContain('attic is offline');
+});

@@ -15,10 +15,11 @@ export const tasksTypes = defineCommand({
     if (json) await io.out.line(JSON.stringify(answer));
     else if (answer.types.length === 0)
       await io.err.line('No type is known yet: no worker, no task.');
-    else
-      await io.out.write(
-        `${tableLines(answer.types, typeColumns(style), style, io.columns).join('\n')}\n`,
-      );
+    else {
+      const { workers } = await connected.client.workers();
+      const columns = typeColumns(style, workers);
+      await io.out.write(`${tableLines(answer.types, columns, style, io.columns).join('\n')}\n`);
+    }
     return 'ok';
   },
 });

@@ -69,7 +69,7 @@ export async function nextThings(
     : first === undefined
       ? []
       : [`tasks submit ${first} --input '{}'`];
-  for (const line of [...submit, 'tasks list', `tasks doctor --spool ${spool}`])
+  for (const line of [...submit, 'tasks list', 'tasks top', `tasks doctor --spool ${spool}`])
     await screen.line(`    ${style.strong(`${me} ${line}`)}`);
   await screen.line(`\n  ${style.faint('Ctrl-C drains and ends all of it.')}\n`);
 }

@@ -41,7 +41,12 @@ export function workerNotes(worker: WorkerView, style: Style, wallMs: number): s
   return [...notes.map((note) => style.warn(plain(note))), ...working.map((line) => plain(line))];
 }
 
-export function typeColumns(style: Style): Column<TypeList['types'][number]>[] {
+/** @param workers as they say of themselves which pools they claim from. */
+export function typeColumns(
+  style: Style,
+  workers: readonly WorkerView[],
+): Column<TypeList['types'][number]>[] {
+  const poolsOf = new Map(workers.map(({ workerId, pools }) => [workerId, pools]));
   return [
     { title: 'TYPE', cell: ({ type, schemaVersion }) => typeKey(type, schemaVersion) },
     { title: 'QUEUED', cell: ({ queued }) => String(queued), align: 'right' },
@@ -59,7 +64,19 @@ export function typeColumns(style: Style): Column<TypeList['types'][number]>[] {
     },
     { title: 'SAFETY', cell: ({ effectSafety }) => effectSafety.join(', ') },
     { title: 'POOLS', cell: ({ pools }) => pools.join(', ') },
-    { title: 'WORKERS', cell: ({ workers }) => workers.join(', ') },
+    {
+      title: 'WORKERS',
+      cell: ({ workers: serving, pools }) =>
+        serving
+          .map((workerId) => {
+            const own = poolsOf.get(workerId) ?? pools;
+            // Not every worker of it works for each pool that stands beside.
+            return pools.every((pool) => own.includes(pool))
+              ? workerId
+              : `${workerId} (${own.join(', ')})`;
+          })
+          .join(', '),
+    },
   ];
 }
 
