@@ -135,6 +135,15 @@ export const controlPlane = [
     tests: ['test/stores/durability'],
   },
   {
+    name: 'the hint of a commit takes its answer along',
+    file: 'src/stores/command-queue.ts',
+    find: '    if (group.notes.length > 0) for (const listener of this.#early) listener(group.notes);\n',
+    replace:
+      '    if (group.notes.length > 0) for (const listener of this.#early) listener(group.notes);\n    for (const [index, { settle }] of group.commands.entries()) settle(group.outcomes[index] as Outcome);\n',
+    unseen: 'its control planes keep all that they committed, synced or not',
+    tests: ['test/stores/durability'],
+  },
+  {
     name: 'a command that failed after it had written leaves what it wrote',
     file: 'src/stores/sqlite/group.ts',
     find: 'if (this.#c.changes > before) throw new GroupSpoilt();',

@@ -207,3 +207,19 @@ it.each(['fails', 'is short'])(
     }
   },
 );
+
+it('asks the disk in the thread pool: one that hangs holds up nothing else', async () => {
+  const file = await systemDisk().makeOpen(join(folder, 'a'));
+  const held = (['writeSync', 'fdatasyncSync', 'fsyncSync'] as const).map((name) =>
+    vi.spyOn(fs, name),
+  );
+  try {
+    await file.add('small\n');
+    await file.add('x'.repeat(100_000));
+    await file.sync();
+    for (const one of held) expect(one).not.toHaveBeenCalled();
+  } finally {
+    for (const one of held) one.mockRestore();
+    await file.close();
+  }
+});
