@@ -31,12 +31,13 @@ export const limits: readonly ControlPlaneCase[] = [
       (await worker.batch([large as typeof complete])).refuses(413, 'PAYLOAD_TOO_LARGE');
       await isNow(world, task, 'running');
 
-      const odd = [7, null, { op: 'complete' }, worker.item(attempt, 'renew'), complete];
+      const ops = [{ toString: 1 }, [[]]].map((op) => ({ ...complete, op }));
+      const odd = [7, null, { op: 'complete' }, ...ops, worker.item(attempt, 'renew'), complete];
       const seen = (await world.call({ ...call, body: { reports: odd } })).is(200);
       const { results } = seen.body<{ results: { status: number }[] }>();
       same(
         results.map(({ status }) => (status < 300 ? status : status < 500 ? 'refused' : status)),
-        ['refused', 'refused', 'refused', 200, 200],
+        [...Array(5).fill('refused'), 200, 200],
         'the statuses of the items',
       );
       await isNow(world, task, 'succeeded');
