@@ -7,6 +7,7 @@ import type { PagesAccess } from '../pages/options.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
+import type { SocketOwners } from '../ports/socket-owners.ts';
 import type { Store } from '../ports/store.ts';
 import { isUsed } from '../stores/data-check.ts';
 import { openDataFolder } from '../stores/data-folder.ts';
@@ -52,6 +53,8 @@ export interface ServeOptions {
   readonly behindProxy?: boolean | undefined;
   /** Who may look at the pages. Default `open`: on loopback whoever is at this machine, else with a key. */
   readonly pages?: PagesAccess | undefined;
+  /** Whose connections within this machine are: those of others have to sign in. Default: nobody asks. */
+  readonly owners?: SocketOwners | undefined;
 }
 
 export interface ServedControlPlane {
@@ -105,8 +108,8 @@ export async function serveControlPlane(options: ServeOptions): Promise<ServedCo
       },
     },
   });
-  const { clock, log } = options;
-  const opened = makeServer({ ...app, limits: socket, clock, log, certificate, turns });
+  const { clock, log, owners } = options;
+  const opened = makeServer({ ...app, limits: socket, clock, log, owners, certificate, turns });
   const { server } = opened;
   const renewing =
     options.tls && certificate && 'setSecureContext' in server

@@ -15,6 +15,7 @@ import type { serverDefaults } from '../core/defaults.ts';
 import { isLoopbackAddress, type Peer } from '../pages/peer.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import type { SocketOwners } from '../ports/socket-owners.ts';
 import { problemAnswer, refusal } from './answer.ts';
 import { answerDirectly } from './direct.ts';
 import { type AnswerTo, respond } from './mount.ts';
@@ -38,6 +39,8 @@ export interface SocketOptions {
   readonly log: Log;
   /** With it the socket speaks TLS and nothing else. */
   readonly certificate?: Certificate | undefined;
+  /** Whose the other ends of connections within this machine are; without it nobody asks. */
+  readonly owners?: SocketOwners | undefined;
   /** Told of answers that their readers have not taken. */
   readonly turns?: Turns | undefined;
 }
@@ -75,7 +78,7 @@ export function makeServer(options: SocketOptions): Opened {
   });
   const byFetch = getRequestListener(
     async (request, { incoming, outgoing }) => {
-      const response = await fetch(request, peerOf(incoming));
+      const response = await fetch(request, peerOf(incoming, options.owners));
       readers.began(outgoing, incoming.url ?? '');
       return response;
     },
@@ -155,20 +158,38 @@ export function makeServer(options: SocketOptions): Opened {
   return { server, closeIdle, cut };
 }
 
-function peerOf({
-  socket,
-  httpVersion,
-}: {
-  readonly socket: Pick<Socket, 'remoteAddress' | 'localAddress'>;
-  readonly httpVersion: string;
-}): Peer {
-  const { remoteAddress = '', localAddress } = socket;
+function peerOf(
+  {
+    socket,
+    httpVersion,
+  }: {
+    readonly socket: Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'>;
+    readonly httpVersion: string;
+  },
+  owners: SocketOwners | undefined,
+): Peer {
+  const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = socket;
+  const loopback =
+    httpVersion === '1.1' && isLoopbackAddress(remoteAddress) && isLoopbackAddress(localAddress);
+  if (!loopback || owners === undefined) return { address: remoteAddress, loopback };
   return {
     address: remoteAddress,
-    loopback:
-      httpVersion === '1.1' && isLoopbackAddress(remoteAddress) && isLoopbackAddress(localAddress),
+    loopback,
+    ours: () => {
+      const ours =
+        OURS.get(socket) ??
+        owners.ours({
+          here: { address: localAddress, port: localPort },
+          there: { address: remoteAddress, port: remotePort },
+        });
+      OURS.set(socket, ours);
+      return ours;
+    },
   };
 }
+
+/** Asked once for each connection: whoever opened it keeps it. */
+const OURS = new WeakMap<object, Promise<boolean | undefined>>();
 
 /** A flood is told once in a while, not once a connection. */
 const FULL_TOLD_MS = 60_000;

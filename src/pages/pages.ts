@@ -85,7 +85,7 @@ class Site {
       return assetResponse(url);
     const { place, store, access, random } = this.#o;
     const nowMs = await store.nowMs();
-    const local = access === 'open' && isLocal(request.headers, peer, place);
+    const local = access === 'open' && (await isLocal(request, peer, place));
     const kept = this.#frame.sessions.read(request.headers, nowMs);
     // A link from elsewhere brings no cookie (SameSite=Strict). Asked again by a page of ours it does.
     if (kept === undefined && isFromElsewhere(request)) return this.#frame.onceMore();

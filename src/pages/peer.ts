@@ -9,6 +9,8 @@ export interface Peer {
    * proxies do not.
    */
   readonly loopback: boolean;
+  /** Whether it is of the control plane's own user, or of root; `undefined`: the system does not tell. Absent where nobody asks it. */
+  ours?(): Promise<boolean | undefined>;
 }
 
 export interface Place {
@@ -21,16 +23,29 @@ export interface Place {
 
 /**
  * Whether a request came from somebody at this machine, who needs no key: both ends are loopback, nothing says that it was
- * passed on by a proxy, and the name it asked for cannot be one that somebody else's DNS made point here (rebinding).
+ * passed on by a proxy, the name it asked for cannot be one that somebody else's DNS made point here (rebinding), and no page of
+ * another site has made a browser ask. A proxy that shows nothing of itself mostly runs as a user of its own.
  */
-export function isLocal(headers: Headers, peer: Peer | undefined, place: Place): boolean {
+export async function isLocal(
+  { headers, url }: Request,
+  peer: Peer | undefined,
+  place: Place,
+): Promise<boolean> {
   // Who speaks TLS on loopback does so for others, whom something passes on.
   if (peer?.loopback !== true || !place.loopback || place.behindProxy || place.secure) return false;
   for (const name of headers.keys()) if (PASSED_ON.test(name)) return false;
-  return LOCAL_HOST.test(headers.get('host') ?? '');
+  // A request may name its host in its first line too, and that one counts.
+  for (const host of [headers.get('host') ?? '', new URL(url).host])
+    if (!LOCAL_HOST.test(host)) return false;
+  // Only a link that was followed shows what it opens to a person.
+  const site = headers.get('sec-fetch-site');
+  const foreign = site === 'cross-site' || site === 'same-site';
+  if (foreign && headers.get('sec-fetch-mode') !== 'navigate') return false;
+  return (await peer.ours?.()) !== false;
 }
 
-const PASSED_ON = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|cf-.*|true-client-ip)$/;
+const PASSED_ON =
+  /^(?:forwarded|via|x-forwarded.*|x-original-.*|x-real-ip|.*-client-ip|x-cluster-.*|x-envoy-.*|x-request-id|x-scheme|x-url-scheme|x-appengine-.*|proxy-.*|cf-.*|tailscale-.*)$/;
 const LOCAL_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
 export function isLoopbackAddress(address: string | undefined): boolean {

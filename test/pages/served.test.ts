@@ -59,6 +59,24 @@ describe('a control plane on loopback', () => {
     expect(answers.map(status)).toEqual([401, 200, 200]);
   });
 
+  it('asks once for each connection whose it is, and asks those of others for a key', async () => {
+    const asked: unknown[] = [];
+    const ours = async (ends: { here: { port: number }; there: { address: string } }) => {
+      asked.push([ends.here.port, ends.there.address]);
+      return false;
+    };
+    const { port } = await serve({ owners: { ours } });
+    const host = `127.0.0.1:${port}`;
+    const answers = await heads(port, get('/tasks', host), get('/workers', host));
+    expect(answers.map(status)).toEqual([303, 303]);
+    expect(asked).toEqual([[port, '127.0.0.1']]);
+  });
+  it('asks the name in the first line, where one stands there', async () => {
+    const { port } = await serve();
+    const [answer] = await heads(port, get('http://evil.test/tasks', `127.0.0.1:${port}`));
+    expect(status(answer)).toBe(303);
+  });
+
   it.each([
     ['another name', (p: number) => get('/tasks', `evil.test:${p}`)],
     ['a proxy of the old kind', (p: number) => get('/tasks', `127.0.0.1:${p}`, '1.0')],

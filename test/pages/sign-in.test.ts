@@ -16,6 +16,7 @@ afterEach(async () => {
 });
 /** Without the loops of a control plane: hours go by at no cost. */
 const still = () => new World({ pages: { place: BEYOND } });
+const NEAR = { address: '127.0.0.1', loopback: true };
 const far = (world: World) => new Visitor(world, { peer: FAR, host: 'tasks.test' });
 
 describe('at this machine', () => {
@@ -33,6 +34,30 @@ describe('at this machine', () => {
     ['what a proxy has passed on', {}, { 'x-forwarded-for': '192.0.2.7' }],
     ['… in the standard’s words', {}, { forwarded: 'for=192.0.2.7' }],
     ['… with only its name', {}, { via: '1.1 proxy' }],
+    ...[
+      'x-forwarded',
+      'x-original-url',
+      'x-envoy-external-address',
+      'fastly-client-ip',
+      'x-cluster-client-ip',
+      'tailscale-user-login',
+      'x-request-id',
+      'x-scheme',
+      'x-url-scheme',
+      'proxy-connection',
+      'x-appengine-user-ip',
+    ].map((name): [string, object, Record<string, string>] => [
+      `… with ${name}`,
+      {},
+      { [name]: '1' },
+    ]),
+    [
+      'what a page of another site has asked for',
+      {},
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' },
+    ],
+    ['a proxy that runs as another user', { peer: { ...NEAR, ours: async () => false } }, {}],
+    ['a foreign name in the first line', { host: 'evil.test' }, { host: '127.0.0.1:7420' }],
     ['another machine', { peer: FAR }, {}],
   ])('%s does not count as it', async (_, from, headers) => {
     const world = await start({ pages: { place: HERE } });
@@ -47,6 +72,16 @@ describe('at this machine', () => {
   ])('%s ends it for all', async (_, more) => {
     const world = await start({ pages: { place: { ...HERE, ...more } } });
     expect((await new Visitor(world).get('/tasks')).status).toBe(303);
+  });
+
+  it('whose connection it is counts only where the system tells', async () => {
+    const world = await start({ pages: { place: HERE } });
+    for (const ours of [true, undefined]) {
+      const peer = { ...NEAR, ours: async () => ours };
+      expect((await new Visitor(world, { peer }).get('/tasks')).status).toBe(200);
+    }
+    const peer = { ...NEAR, ours: async () => false };
+    expect((await new Visitor(world, { peer }).get('/live')).status).toBe(401);
   });
 
   it('a key is asked for where that is set', async () => {

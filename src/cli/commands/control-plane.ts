@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { TaskError } from '../../contract/index.ts';
 import { VERSION } from '../../contract/version.ts';
 import { workerDefaults } from '../../core/defaults.ts';
+import { systemSocketOwners } from '../../system/socket-owners.ts';
 import { hostPort } from '../../wire/service-url.ts';
 import { agentLog } from '../agent-log.ts';
 import { defineCommand } from '../command.ts';
@@ -96,6 +97,7 @@ export const controlPlaneCommand = defineCommand({
       tls,
       behindProxy,
       pages,
+      owners: systemSocketOwners(),
       clock,
       random,
       log,
