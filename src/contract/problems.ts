@@ -13,7 +13,7 @@ export const problemCodes = {
   UNSUPPORTED_OPERATION: {
     status: 400,
     title: 'This control plane does not have that operation',
-    next: 'Ask `GET /` for `features`; use a control plane that lists the operation.',
+    next: 'Ask `GET /api/tasks/v1/` for `features`; use a control plane that lists the operation.',
   },
   UNAUTHENTICATED: {
     status: 401,

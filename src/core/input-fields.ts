@@ -191,8 +191,10 @@ export function jsonOf(text: string): Read {
   const parsed = parseJson(text);
   if (parsed.ok) return { value: parsed.value };
   const [issue] = parsed.issues;
-  const where = issue === undefined || issue.path === '' ? '' : `${issue.path} `;
-  return { message: `is no JSON that can be sent: ${where}${issue?.message ?? 'not readable'}` };
+  if (issue === undefined) return { message: 'is not readable as JSON' };
+  // Without a place the message is a sentence of its own: `is not valid JSON: …`.
+  if (issue.path === '') return { message: issue.message };
+  return { message: `is no JSON that can be sent: ${issue.path} ${issue.message}` };
 }
 
 function words(value: unknown): string | undefined {

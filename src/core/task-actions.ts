@@ -55,7 +55,7 @@ export function retryWords(task: TaskView, nowMs: number): readonly string[] {
         ]
       : []),
     ...(passed ? [`Its deadline (${policy.deadlineAt}) has passed and is lifted.`] : []),
-    ...(status === 'cancelled' ? ['That it was cancelled is lifted.'] : []),
+    ...(status === 'cancelled' ? ['It is no longer cancelled.'] : []),
     ...(error?.code === 'INPUT_INVALID'
       ? [
           'Its input did not fit the handler. The same input fails again unless the handler was changed: submit a new task otherwise.',

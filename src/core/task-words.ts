@@ -51,6 +51,11 @@ export function attemptWords({ attempts, policy }: TaskView): string {
   return `${attempts}${of} ${(of === '' ? attempts : maxAttempts) === 1 ? 'attempt' : 'attempts'}`;
 }
 
+/** Of one that runs: `1 of 5 attempts`; its worker may have claimed it and not begun. */
+export function runningWords(task: TaskView): string {
+  return task.attempts === 0 ? 'claimed, not begun' : attemptWords(task);
+}
+
 /** A failure that would have been tried again says by itself not why it was not. */
 export function usedUp({ status, error, attempts, policy }: TaskView): boolean {
   return status === 'failed' && error?.retryable === true && attempts >= policy.maxAttempts;

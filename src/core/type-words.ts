@@ -253,6 +253,34 @@ export function withNearMiss(
   );
 }
 
+/**
+ * That no worker that is online serves a type, with what comes near; `undefined`: one does.
+ * @param wanted what is left open may be any.
+ */
+export function nobodyServes(
+  wanted: {
+    readonly type: string;
+    readonly version: number | undefined;
+    readonly pool: string | undefined;
+  },
+  known: readonly TypeView[],
+): string | undefined {
+  const { type, version, pool } = wanted;
+  const here = known.filter(
+    (one) =>
+      one.workers.length > 0 &&
+      one.type === type &&
+      (version === undefined || one.schemaVersion === version),
+  );
+  if (here.some(({ pools }) => pool === undefined || pools.includes(pool))) return undefined;
+  const name = version === undefined ? type : typeKey(type, version);
+  const near =
+    here.length > 0
+      ? `it is served in pool ${some([...new Set(here.flatMap(({ pools }) => pools))].sort())}`
+      : nearMiss({ type, schemaVersion: version ?? 0 }, known);
+  return `No worker that is online serves ${name}${pool === undefined ? '' : ` in pool ${pool}`}${near === undefined ? '' : `; ${near}`}.`;
+}
+
 /** `12 %`, `<1 %`. */
 export function shareWords(share: number): string {
   const percent = Math.round(share * 100);

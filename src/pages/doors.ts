@@ -97,7 +97,9 @@ export class Doors {
         ),
       );
     cookies.push(this.#frame.sessions.cookie({ ...session, project, usedAtMs: nowMs }, nowMs));
-    // What one thing is called means nothing in another project.
+    // The page knows that this one thing is there.
+    if (form.get('show') === 'this') return seeOther(ownAddress(form.get('to')), cookies);
+    // Else what one thing is called means nothing in another project.
     const [, part = 'tasks'] = ownAddress(form.get('to')).split(/[/?]/);
     return seeOther(`/${part}`, cookies);
   }

@@ -107,7 +107,13 @@ function endedTable(ended: readonly AttemptSight[], nowMs: number): Html {
     { head: 'Took', figures: true },
     { head: 'Ended' },
   ];
-  return table(`Its ${counted(ended.length, 'newest attempt')} that ended`, columns, rows);
+  return table(
+    ended.length === 1
+      ? 'The newest attempt of it that ended'
+      : `The newest ${ended.length} attempts of it that ended`,
+    columns,
+    rows,
+  );
 }
 
 /** States of attempts in words. */

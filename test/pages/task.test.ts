@@ -204,6 +204,32 @@ describe('one task', () => {
       expect(text).toContain(part);
   });
 
+  it('says in which project it is to who may switch there, and leads there', async () => {
+    const task = await world.submit();
+    await world.key('task-operator', 'other');
+    const one = new Visitor(world);
+    await one.post('/project', { project: 'other', to: '/tasks' }, { from: '/tasks' });
+    const { status, text } = await one.get(`/tasks/${task.id}`);
+    expect(status).toBe(404);
+    expect(plain(text)).toContain(`Task ${task.id} is in project default`);
+    const to = `/tasks/${task.id}`;
+    const there = await one.post(
+      '/project',
+      { project: 'default', show: 'this', to },
+      { from: to },
+    );
+    expect(there.headers.get('location')).toBe(to);
+    expect((await one.get(`/tasks/${task.id}`)).status).toBe(200);
+  });
+
+  it('is claimed and not begun before its worker says so', async () => {
+    await world.submit();
+    const [attempt] = await world.claim('w1');
+    expect(await shown(`/tasks/${attempt.taskId}`)).toContain(
+      'It is claimed by w1 and has not begun',
+    );
+  });
+
   it('is no page for a task of another project, or none', async () => {
     const task = await world.submit();
     const other = new Visitor(world, elsewhere);

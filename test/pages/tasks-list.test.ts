@@ -296,6 +296,31 @@ describe('filters', () => {
     expect(text).not.toContain('<script>');
   });
 
+  it('are addresses without what was left empty', async () => {
+    const { status, headers } = await visitor.get('/tasks?type=&status=failed&label=&since=');
+    expect([status, headers.get('location')]).toEqual([303, '/tasks?status=failed']);
+  });
+
+  it('say that no time lies between them, and that a place in the list is none', async () => {
+    const { status, text } = await visitor.get('/tasks?since=1h&until=2h');
+    expect(status).toBe(400);
+    expect(plain(text)).toContain('It is not after "submitted since"');
+    expect(plain((await visitor.get('/tasks?cursor=nonsense')).text)).toContain(
+      'No such page of the list',
+    );
+  });
+
+  it('say that nobody serves a type, also where version or pool is left open', async () => {
+    await present('w1');
+    expect(await words('/tasks?type=demo/helo')).toContain(
+      'No worker that is online serves demo/helo; served under a name like it: demo/hello@1.',
+    );
+    expect(await words('/tasks?type=demo/hello&pool=gpu')).toContain(
+      'No worker that is online serves demo/hello in pool gpu; it is served in pool default.',
+    );
+    expect(await words('/tasks?type=demo/hello')).not.toContain('No worker that is online');
+  });
+
   it('say where nothing fits, and where there is nothing yet', async () => {
     expect(await words('/tasks', 'list')).toContain('There is no task yet.');
     expect(await words('/tasks?status=failed', 'list')).toContain('No task fits.');

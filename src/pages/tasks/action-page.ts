@@ -96,7 +96,7 @@ ${said(problems.result, 'result')}`
 
 function reasonField({ action, typed, problems }: ActionModel): Html {
   const needed = action !== 'cancel';
-  return html`<p><label for="reason">${REASONS[action]}</label> <textarea id="reason" name="reason" rows="3" dir="auto" maxlength="4096"${needed && html` required`} aria-describedby="reason-hint${problems.reason !== undefined && ' wrong-reason'}"${problems.reason !== undefined && html` aria-invalid="true"`}>${typed.reason}</textarea></p>
+  return html`<p><label for="reason">${REASONS[action]}${needed && html` <small>(needed)</small>`}</label> <textarea id="reason" name="reason" rows="3" dir="auto" maxlength="4096"${needed && html` required`} aria-describedby="reason-hint${problems.reason !== undefined && ' wrong-reason'}"${problems.reason !== undefined && html` aria-invalid="true"`}>${typed.reason}</textarea></p>
 <p class="faint" id="reason-hint">It is kept in the journal, with who you are.</p>
 ${said(problems.reason, 'reason')}`;
 }

@@ -101,7 +101,9 @@ function bodyOf(
   const parsed = parseJson(typed.result);
   if (!parsed.ok) {
     const [issue] = parsed.issues;
-    problems.result = `It is no JSON: ${issue?.path ? `${issue.path} ` : ''}${issue?.message}.`;
+    problems.result = issue?.path
+      ? `It cannot be sent as JSON: ${issue.path} ${issue.message}.`
+      : `It ${issue?.message}.`;
     return { body: {}, problems };
   }
   return { body: { reason, resolution, result: parsed.value }, problems };

@@ -193,7 +193,10 @@ function losingSection({ losing }: AttentionData): AttentionSection {
 function failureSections({ failures, among, nowMs }: AttentionData): AttentionSection[] {
   const items = ({ group, message, atMs }: Failures): AttentionItem => {
     const { type, schemaVersion, code, tasks, newestId } = group;
-    const known = isCatalogued(code) ? taskErrorCodes[code].title : undefined;
+    const title = isCatalogued(code) ? plain(taskErrorCodes[code].title) : undefined;
+    // Where the message begins as the title does, once is enough.
+    const known =
+      title === undefined || message?.startsWith(title.slice(0, SAME_CHARS)) ? undefined : title;
     const one = tasks === 1;
     return {
       id: `failed-${type}-${schemaVersion}-${code}`,
@@ -204,7 +207,7 @@ function failureSections({ failures, among, nowMs }: AttentionData): AttentionSe
       },
       beside: counted(tasks, 'task'),
       why: sentences(
-        `${code === '' ? 'Failed' : code}${known === undefined ? '' : ` (${plain(known)})`}${message === undefined ? '' : `: ${short(message)}`}`,
+        `${code === '' ? 'Failed' : code}${known === undefined ? '' : ` (${known})`}${message === undefined ? '' : `: ${short(message)}`}`,
         // Of many, the newest says how old they are at most.
         one || atMs === undefined
           ? undefined
@@ -290,4 +293,5 @@ function moreOf(
 const STANDS = `${taskPageDefaults.failureStandsMs / 3_600_000} h`;
 /** Rows of a section: five sections fit on a desk's screen, the rest is a link away. */
 export const SHOWN = 5;
+const SAME_CHARS = 22;
 const WHY_CHARS = 280;

@@ -104,6 +104,10 @@ export function listQuery(
       `"${shorter(text)}" is neither a time such as 2026-12-01T08:00:00Z nor an age such as 2h.`,
     );
   };
+  const since = instant(filters.since, 'since');
+  const until = instant(filters.until, 'until');
+  if (since !== undefined && until !== undefined && Date.parse(since) >= Date.parse(until))
+    problem('until', 'It is not after "submitted since", so nothing can be between them.');
   return {
     query: {
       status: filters.statuses.filter((status) => isStatus(status) || unknownStatus(status)),
@@ -120,8 +124,8 @@ export function listQuery(
           ? filters.pool || undefined
           : problem('pool', `"${shorter(filters.pool)}" is no name of a pool.`),
       label: filters.labels,
-      since: instant(filters.since, 'since'),
-      until: instant(filters.until, 'until'),
+      since,
+      until,
       needs: filters.attention ? 'attention' : undefined,
       cursor: filters.cursor || undefined,
       limit,

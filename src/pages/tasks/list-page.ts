@@ -36,6 +36,8 @@ export interface ListModel {
   };
   /** Of the one type that the filters name, where nobody serves it. */
   readonly comparison?: Comparison | undefined;
+  /** That nobody serves a type that the filters name, where they leave its version or pool open. */
+  readonly unserved?: string | undefined;
   readonly tasks: readonly TaskView[];
   readonly cursor: string | undefined;
   readonly maySubmit: boolean;
@@ -53,6 +55,7 @@ export function listHtml(model: ListModel): Html {
   const limited = isLimited(filters);
   return html`<div class="top"><h1>Tasks</h1>${maySubmit && html` <a class="button main" href="/submit">Submit a task</a>`}</div>
 ${comparison && html`${notice('warn', html`<p>Nobody serves what these tasks ask for.</p>`)}${comparisonHtml(comparison)}`}
+${model.unserved !== undefined && notice('warn', html`<p dir="auto">${model.unserved}</p>`)}
 ${overview && attentionHtml(overview, model)}
 ${overview && overview.running.length > 0 && runningHtml(overview.running, overview.runningInAll, model.nowMs)}
 <section id="list">

@@ -1,9 +1,10 @@
-import type { Problem } from '../../contract/problems.ts';
+import { makeProblem, type Problem } from '../../contract/problems.ts';
 import { taskStatuses } from '../../contract/tasks.ts';
 import { parseTypeKey } from '../../contract/type-key.ts';
 import { lastTrouble, why } from '../../core/attempt-words.ts';
 import { failuresSinceMs, isResolved } from '../../core/failures.ts';
 import { taskPageDefaults } from '../../core/task-page-defaults.ts';
+import { nobodyServes } from '../../core/type-words.ts';
 import { waitsFor } from '../../core/waiting-for.ts';
 import type { QueueGroup } from '../../ports/store.ts';
 import type { PageRequest, PageRoute } from '../page.ts';
@@ -27,7 +28,10 @@ export const listRoute: PageRoute = {
   path: '/tasks',
   answer: async (request) => {
     const { nowMs, url } = request;
+    const short = withoutBlanks(url);
+    if (short !== undefined) return { seeOther: short };
     const filters = filtersOf(request.query);
+    if (filters.cursor !== '' && !PLACE.test(filters.cursor)) return { problem: NO_PLACE };
     const { query, problems } = listQuery(filters, nowMs, rows);
     const page = problems.length > 0 ? undefined : await request.call('listTasks', { query });
     if (page && !page.ok) return { problem: page.problem };
@@ -35,6 +39,7 @@ export const listRoute: PageRoute = {
     const about = isLimited(filters) || filters.cursor !== '' || problems.length > 0;
     const overview = about ? undefined : await overviewOf(request, queue);
     if (overview && 'problem' in overview) return overview;
+    const comparison = problems.length > 0 ? undefined : await compared(request, filters);
     const model: ListModel = {
       url,
       nowMs,
@@ -42,7 +47,9 @@ export const listRoute: PageRoute = {
       problems,
       counts: await countsOf(request, queue),
       ...(overview && { overview }),
-      comparison: problems.length > 0 ? undefined : await compared(request, filters),
+      comparison,
+      unserved:
+        problems.length > 0 || comparison ? undefined : await unservedWords(request, filters),
       tasks: page?.value.tasks ?? [],
       cursor: page?.value.cursor,
       maySubmit: request.may('submit'),
@@ -59,6 +66,26 @@ export const listRoute: PageRoute = {
     };
   },
 };
+
+/** A form sends its empty fields too: the address that is shared is without them. @returns `undefined`: it has none. */
+function withoutBlanks(url: URL): string | undefined {
+  const all = [...url.searchParams];
+  const given = all.filter(([, value]) => value.trim() !== '');
+  if (given.length === all.length) return undefined;
+  const query = new URLSearchParams(given).toString();
+  return query === '' ? url.pathname : `${url.pathname}?${query}`;
+}
+
+/** Of a mended address: a place in the list is the id of a task. */
+const NO_PLACE: Problem = {
+  ...makeProblem(
+    'INVALID_REQUEST',
+    'The address names a place in the list (cursor) that there is none of.',
+  ),
+  title: 'No such page of the list',
+  hint: 'Go on from the first page of the tasks.',
+};
+const PLACE = /^tsk_[0-9a-z]{1,40}$/;
 
 /** What runs and waits is known exactly; of the rest a bounded number is counted. */
 async function countsOf(
@@ -160,4 +187,20 @@ async function compared(request: PageRequest, filters: Filters): Promise<Compari
   if (waitsFor({ ...named, pool }, workers).served) return undefined;
   const wanted = { ...named, pool, project: request.project };
   return comparisonOf(wanted, await fleetsOf(request, workers));
+}
+
+/** Where the filters name a type that nobody serves, in any version or pool that they leave open. */
+async function unservedWords(request: PageRequest, filters: Filters): Promise<string | undefined> {
+  const { statuses, pool, version } = filters;
+  if (filters.type === '' || !(statuses.length === 0 || statuses.includes('queued')))
+    return undefined;
+  const known = await request.call('listTypes');
+  if (!known.ok) return undefined;
+  const both = parseTypeKey(filters.type);
+  const wanted = {
+    type: both?.type ?? filters.type,
+    version: both?.schemaVersion ?? (version === '' ? undefined : Number(version)),
+    pool: pool || undefined,
+  };
+  return nobodyServes(wanted, known.value.types);
 }

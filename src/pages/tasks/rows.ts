@@ -1,7 +1,7 @@
 import type { TaskView } from '../../contract/index.ts';
 import { typeKey } from '../../contract/type-key.ts';
 import { cut } from '../../core/detail-words.ts';
-import { attemptWords, noteOf } from '../../core/task-words.ts';
+import { noteOf, runningWords } from '../../core/task-words.ts';
 import { type Html, html, none } from '../html.ts';
 import { code, facts, type Row, table, userText, when } from '../parts.ts';
 import { taskAddress, workerAddress } from './addresses.ts';
@@ -36,7 +36,7 @@ export function runningTable(tasks: readonly TaskView[], nowMs: number): Html {
           ? none
           : html`<a href="${workerAddress(task.worker)}">${userText(task.worker)}</a>`,
         when(task.startedAt, nowMs),
-        attemptWords(task),
+        runningWords(task),
       ],
     })),
   );

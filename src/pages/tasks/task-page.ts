@@ -87,7 +87,7 @@ export function sentence(task: TaskView): string {
     case 'queued':
       return note === '' ? 'It waits to be claimed.' : `It waits: ${note}.`;
     case 'running':
-      return `${worker === undefined ? 'It runs' : `It runs on ${worker}`}, ${attemptWords(task)}${task.waitingFor === undefined ? '' : `: ${task.waitingFor}`}.`;
+      return `${task.attempts === 0 ? `It is claimed${worker === undefined ? '' : ` by ${worker}`} and has not begun` : `${worker === undefined ? 'It runs' : `It runs on ${worker}`}, ${attemptWords(task)}`}${task.waitingFor === undefined ? '' : `: ${task.waitingFor}`}.`;
     case 'outcome-unknown':
       return `Whether its effect took place is not known. It ended${tookWords(task)}.`;
     default:

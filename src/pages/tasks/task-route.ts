@@ -3,7 +3,10 @@ import { typeKey } from '../../contract/type-key.ts';
 import { timeline } from '../../core/attempt-timeline.ts';
 import { taskPageDefaults } from '../../core/task-page-defaults.ts';
 import { waitsFor } from '../../core/waiting-for.ts';
-import type { PageRequest, PageRoute } from '../page.ts';
+import { html } from '../html.ts';
+import type { PageAnswer, PageRequest, PageRoute } from '../page.ts';
+import { code, userText } from '../parts.ts';
+import { taskAddress } from './addresses.ts';
 import { comparisonOf } from './comparison.ts';
 import { fleetsOf, ownWorkers } from './fleets.ts';
 import { type TaskModel, taskHtml } from './task-page.ts';
@@ -17,7 +20,7 @@ export const taskRoute: PageRoute = {
   answer: async (request) => {
     const id = request.params.id ?? '';
     const found = await request.call('getTask', { params: { id } });
-    if (!found.ok) return found;
+    if (!found.ok) return (await elsewhere(request, id)) ?? found;
     const task = found.value;
     const after = number(request, 'journal') ?? Math.max(0, task.seq - journalEntries);
     const journal = await request.call('taskEvents', {
@@ -99,4 +102,23 @@ async function comparedTo(
 function number({ query }: PageRequest, name: string): number | undefined {
   const text = query.get(name) ?? '';
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+/** A task of another project that who looks may switch to: it is said where it is, with the way there. */
+async function elsewhere(request: PageRequest, id: string): Promise<PageAnswer | undefined> {
+  const { who, project, reads, csrf } = request;
+  const others = who.projects.filter((one) => one !== project);
+  for (const other of others.slice(0, taskPageDefaults.otherProjects))
+    if ((await reads.task(other, id)) !== undefined)
+      return {
+        page: {
+          title: 'In another project',
+          nav: 'tasks',
+          status: 404,
+          main: html`<h1>In another project</h1>
+<p>Task ${code(id)} is in project ${userText(other)}; you are looking at project ${userText(project)}.</p>
+<form method="post" action="/project">${csrf}<input type="hidden" name="to" value="${taskAddress(id)}"><input type="hidden" name="show" value="this"><input type="hidden" name="project" value="${other}"><button class="main">Switch to ${userText(other)} and show it</button></form>`,
+        },
+      };
+  return undefined;
 }
