@@ -277,7 +277,7 @@ export function nobodyServes(
   const near =
     here.length > 0
       ? `it is served in pool ${some([...new Set(here.flatMap(({ pools }) => pools))].sort())}`
-      : nearMiss({ type, schemaVersion: version ?? 0 }, known);
+      : nearMiss({ type, schemaVersion: version ?? 0 }, servedOf(known));
   return `No worker that is online serves ${name}${pool === undefined ? '' : ` in pool ${pool}`}${near === undefined ? '' : `; ${near}`}.`;
 }
 
