@@ -42,6 +42,11 @@ export function cancelWords(task: TaskView, attempt: AttemptSpan | undefined): r
   ];
 }
 
+/** What the words about a cancel depend on, in a few words: where it differs now, they promised something else. */
+export function cancelState({ status }: TaskView, attempt: AttemptSpan | undefined): string {
+  return status === 'running' && attempt?.gatePassed ? 'running, past its gate' : status;
+}
+
 /** @param nowMs by the control plane's clock. */
 export function retryWords(task: TaskView, nowMs: number): readonly string[] {
   const { policy, error, effectKey, id, status } = task;

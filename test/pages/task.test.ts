@@ -287,6 +287,7 @@ describe('cancel', () => {
     const sent = await visitor.post(`/tasks/${task.id}/cancel`, {
       actionId: hidden(page.text, 'actionId'),
       ifSeq: hidden(page.text, 'ifSeq'),
+      spoke: hidden(page.text, 'spoke'),
       reason: ' ordered\r\ntwice ',
     });
     expect(sent).toMatchObject({ status: 303, location: `/tasks/${task.id}` });
@@ -314,11 +315,42 @@ describe('cancel', () => {
     const sent = await visitor.post(`/tasks/${task.id}/cancel`, {
       actionId: hidden(page.text, 'actionId'),
       ifSeq: hidden(page.text, 'ifSeq'),
+      spoke: hidden(page.text, 'spoke'),
       reason: 'too late',
     });
     expect(sent.status).toBe(409);
     expect(plain(sent.text)).toContain('has already ended: succeeded.');
     expect(plain(sent.text)).toContain('There is nothing to cancel');
+  });
+
+  it('does nothing that its page has not said, where the task began meanwhile', async () => {
+    const task = await world.submit();
+    const send = (page: string) =>
+      visitor.post(`/tasks/${task.id}/cancel`, {
+        actionId: hidden(page, 'actionId'),
+        ifSeq: hidden(page, 'ifSeq'),
+        spoke: hidden(page, 'spoke'),
+        reason: 'typed before',
+      });
+    const first = await visitor.get(`/tasks/${task.id}/cancel`);
+    const [attempt] = await world.claim();
+    if (attempt === undefined) throw new Error('nothing was claimed');
+    const begun = await send(first.text);
+    expect(begun.status).toBe(409);
+    expect(plain(begun.text)).toContain('It was queued when you were asked. It is running now');
+    expect(plain(begun.text)).toContain('is asked to stop it');
+    expect(begun.text).toContain('typed before');
+    expect((await world.task(task.id)).cancelRequested).toBeUndefined();
+    expect((await send(begun.text)).status).toBe(303);
+    expect((await world.task(task.id)).cancelRequested).toBe(true);
+  });
+
+  it('says which state of the task it is about', async () => {
+    const task = await world.submit();
+    const fields = { actionId: 'a', ifSeq: '', spoke: 'queued' };
+    const sent = await visitor.post(`/tasks/${task.id}/cancel`, fields);
+    expect(sent.status).toBe(400);
+    expect((await world.task(task.id)).status).toBe('queued');
   });
 
   it('needs the token of the session', async () => {

@@ -3,6 +3,7 @@ import { typeKey } from '../../contract/type-key.ts';
 import { type AttemptSpan, openAttempt, type TimelineItem } from '../../core/attempt-timeline.ts';
 import { detailWords } from '../../core/detail-words.ts';
 import {
+  cancelState,
   cancelWords,
   possibleActions,
   resolutionChoices,
@@ -69,7 +70,7 @@ function fields(model: ActionModel): Html {
   const { action, task, timeline, nowMs, typed, problems } = model;
   switch (action) {
     case 'cancel':
-      return happens(cancelWords(task, openAttempt(timeline)));
+      return html`<input type="hidden" name="spoke" value="${cancelState(task, openAttempt(timeline))}">${happens(cancelWords(task, openAttempt(timeline)))}`;
     case 'retry':
       return html`${happens(retryWords(task, nowMs))}
 <p><label for="attempts">More attempts that are granted</label> <input id="attempts" name="attempts" type="number" min="1" max="1000" value="${typed.attempts || '1'}" required${wrong(problems.attempts, 'attempts')}></p>

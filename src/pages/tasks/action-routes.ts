@@ -1,8 +1,14 @@
 import { parseJson } from '../../contract/json.ts';
 import { bounds } from '../../contract/limits.ts';
 import { makeProblem, type Problem } from '../../contract/problems.ts';
-import { timeline } from '../../core/attempt-timeline.ts';
-import { doneWords, resolutionChoices, type TaskAction } from '../../core/task-actions.ts';
+import { openAttempt, timeline } from '../../core/attempt-timeline.ts';
+import {
+  cancelState,
+  doneWords,
+  possibleActions,
+  resolutionChoices,
+  type TaskAction,
+} from '../../core/task-actions.ts';
 import { taskPageDefaults } from '../../core/task-page-defaults.ts';
 import type { PageAnswer, PageRequest, PageRoute } from '../page.ts';
 import { type ActionModel, actionHtml, TITLES, type Typed } from './action-page.ts';
@@ -51,6 +57,20 @@ async function sent(request: PageRequest, action: TaskAction): Promise<PageAnswe
   const again = { typed, actionId: word('actionId'), ifSeq: word('ifSeq') };
   if (Object.keys(problems).length > 0)
     return shown(request, action, { ...again, problems, status: 400 });
+  // Of a form of ours it always stands there; what is typed in would count as entry 0.
+  if (!SEQ.test(again.ifSeq))
+    return shown(request, action, {
+      typed,
+      problems: {
+        form: 'The form does not say which state of the task it is about. Send it anew.',
+      },
+      status: 400,
+    });
+  if (action === 'cancel') {
+    const moved = await movedSince(request, word('spoke'));
+    if (moved !== undefined)
+      return shown(request, action, { typed, problems: { form: moved }, status: 409 });
+  }
   const done = await request.call(CALLS[action], {
     params: { id },
     body: { ...body, actionId: again.actionId, ifSeq: Number(again.ifSeq) },
@@ -71,6 +91,31 @@ async function sent(request: PageRequest, action: TaskAction): Promise<PageAnswe
       status: problem.status,
     });
   return done;
+}
+
+/** Why a cancel would do other things than its page has said; one that has ended is told of by the call itself. */
+async function movedSince(request: PageRequest, spoke: string): Promise<string | undefined> {
+  const found = await taskNow(request);
+  if ('problem' in found) return undefined;
+  const now = cancelState(found.task, openAttempt(found.timeline));
+  if (now === spoke || !possibleActions(found.task).includes('cancel')) return undefined;
+  const was = spoke === '' ? '' : `It was ${spoke.slice(0, 100)} when you were asked. `;
+  return `${was}It is ${now} now, so that something else would happen. Nothing was done: read what will happen, then decide.`;
+}
+
+/** The task and what the end of its journal tells. */
+async function taskNow(request: PageRequest) {
+  const params = { id: request.params.id ?? '' };
+  const found = await request.call('getTask', { params });
+  if (!found.ok) return found;
+  const task = found.value;
+  const { journalEntries } = taskPageDefaults;
+  const journal = await request.call('taskEvents', {
+    params,
+    query: { after: Math.max(0, task.seq - journalEntries), limit: journalEntries },
+  });
+  if (!journal.ok) return journal;
+  return { task, timeline: timeline(journal.value.events, request.nowMs, (at) => at) };
 }
 
 /** The body of the call, but for what the form holds hidden. */
@@ -118,25 +163,17 @@ async function shown(
     readonly status?: number;
   },
 ): Promise<PageAnswer> {
-  const id = request.params.id ?? '';
-  const found = await request.call('getTask', { params: { id } });
-  if (!found.ok) return found;
-  const task = found.value;
-  const { journalEntries } = taskPageDefaults;
-  const journal = await request.call('taskEvents', {
-    params: { id },
-    query: { after: Math.max(0, task.seq - journalEntries), limit: journalEntries },
-  });
-  if (!journal.ok) return journal;
+  const found = await taskNow(request);
+  if ('problem' in found) return found;
+  const { task } = found;
   // What was typed was typed for the task as it was then: its entry goes with it.
-  const seq =
-    given.ifSeq !== undefined && /^\d{1,15}$/.test(given.ifSeq) ? Number(given.ifSeq) : task.seq;
+  const seq = given.ifSeq !== undefined && SEQ.test(given.ifSeq) ? Number(given.ifSeq) : task.seq;
   const [only, ...others] = resolutionChoices(task);
   const chosen = given.typed.resolution || (others.length === 0 ? (only?.value ?? '') : '');
   const model: ActionModel = {
     action,
     task: { ...task, seq },
-    timeline: timeline(journal.value.events, request.nowMs, (at) => at),
+    timeline: found.timeline,
     nowMs: request.nowMs,
     csrf: request.csrf,
     actionId: given.actionId || request.once(),
@@ -159,4 +196,5 @@ function words({ title, detail, issues = [] }: Problem): string {
 }
 
 const NOTHING: Typed = { reason: '', attempts: '', accept: '', resolution: '', result: '' };
+const SEQ = /^\d{1,15}$/;
 const MOST_ATTEMPTS = 1_000;
