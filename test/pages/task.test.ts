@@ -222,6 +222,11 @@ describe('one task', () => {
     expect((await one.get(`/tasks/${task.id}`)).status).toBe(200);
   });
 
+  it('says of a reason that it is needed before it is missing', async () => {
+    const { id } = await failed();
+    expect(await shown(`/tasks/${id}/retry`)).toContain('Why (needed)');
+  });
+
   it('is claimed and not begun before its worker says so', async () => {
     await world.submit();
     const [attempt] = await world.claim('w1');

@@ -142,6 +142,13 @@ describe('what needs a person', () => {
     expect(await words('/tasks?status=failed')).toContain('BROKE: for good');
   });
 
+  it('says once that an input does not fit, where the message begins as the title of its code does', async () => {
+    const { attempt } = await world.running();
+    const message = 'The input does not fit its schema: name must be a text';
+    await world.report(attempt, 'fail', failure('INPUT_INVALID', message));
+    expect(await words('/tasks', 'attention-failed')).toContain(`INPUT_INVALID: ${message}`);
+  });
+
   it('names a task whose worker is lost again and again, and how the last time went', async () => {
     const { task } = await world.running();
     for (let i = 0; i < 2; i++) {
