@@ -28,6 +28,8 @@ export const pageDefaults = {
   typeRows: 50,
   /** Pools that the submit form offers; another one can be typed. */
   poolsOffered: 100,
+  /** Streams of hints of one session: a browser opens six, in tabs that are seen; of more the oldest ends. */
+  streamsPerSession: 16,
   /** Without a stream of hints pages ask for news so often … */
   pollMs: 5 * SECOND,
   /** … and with one so often, for what no hint tells (a worker that went silent). */

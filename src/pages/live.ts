@@ -1,3 +1,4 @@
+import { pageDefaults } from '../core/page-defaults.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 
 /** Where pages listen to hints. */
@@ -21,6 +22,8 @@ export class LiveStreams {
     const reader = from.getReader();
     const mine = this.#open.get(sessionId) ?? new Set();
     this.#open.set(sessionId, mine);
+    const [oldest] = mine;
+    if (mine.size >= pageDefaults.streamsPerSession) oldest?.();
     let timer: Timer | undefined;
     let over = false;
     const forget = () => {

@@ -1,3 +1,4 @@
+import { makeProblem } from '../contract/problems.ts';
 import { historyDefaults } from '../core/history-defaults.ts';
 import type { PageRoute } from './page.ts';
 import { drainPage, drainSaid, workerPage } from './worker-page.ts';
@@ -42,8 +43,16 @@ export const workersRoutes: readonly PageRoute[] = [
   {
     method: 'GET',
     path: '/workers/{id}/drain',
-    async answer({ call, params, csrf }) {
+    async answer({ call, params, csrf, may, who }) {
       const workerId = params.id ?? '';
+      // Who may not do it is told so before they decide.
+      if (!may('drainWorker'))
+        return {
+          problem: makeProblem(
+            'SCOPE_DENIED',
+            `To drain a worker needs a key of another kind; this one (${who.key.id}) is of kind ${who.key.kind}.`,
+          ),
+        };
       const [seen, types] = await Promise.all([
         call('getWorker', { params: { workerId } }),
         call('listTypes'),

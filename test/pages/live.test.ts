@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { pageDefaults } from '../../src/core/page-defaults.ts';
 import { World } from '../control-plane/world.ts';
 import { BEYOND, FAR, HERE, Visitor } from './visitor.ts';
 
@@ -85,5 +86,16 @@ describe('the stream of a page', () => {
     let heard = '';
     while (heard !== 'the end') heard = await next(reader);
     expect((await visitor.get('/live', SSE)).status).toBe(401);
+  });
+
+  it('of one session are so many: of more the oldest ends', async () => {
+    world = await World.start({ pages: { place: BEYOND } });
+    const visitor = new Visitor(world, { peer: FAR, host: 'tasks.test' });
+    await visitor.signIn(await world.key('admin'));
+    const readers = [];
+    for (let i = 0; i <= pageDefaults.streamsPerSession; i++) readers.push(await listen(visitor));
+    expect(await next(readers[0] as (typeof readers)[0])).toBe('the end');
+    await visitor.post('/sign-out', {}, { from: '/tasks' });
+    for (const reader of readers) expect(await next(reader)).toBe('the end');
   });
 });

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { attentionSections } from '../../src/pages/tasks/attention.ts';
 import { World } from '../control-plane/world.ts';
 import { Visitor } from './visitor.ts';
 
@@ -358,4 +359,22 @@ it('keeps what others wrote as text in every row', async () => {
   expect(
     text.match(/&lt;img src=x onerror=alert\(1\)&gt;&quot;&#39;&amp;/g)?.length,
   ).toBeGreaterThan(3);
+});
+
+it('rows of two things have two ids, whatever dashes are in their names', () => {
+  const place = { schemaVersion: 1, queued: 1, running: 0 };
+  const [waiting] = attentionSections({
+    nowMs: 0,
+    unknown: [],
+    undecided: [],
+    queue: [
+      { ...place, pool: 'a-b', type: 'c' },
+      { ...place, pool: 'a', type: 'b-c' },
+    ],
+    workers: [],
+    losing: [],
+    failures: [],
+    among: 1,
+  });
+  expect(new Set(waiting?.items.map(({ id }) => id)).size).toBe(2);
 });

@@ -153,6 +153,9 @@ describe('workers', () => {
     const key = await garage.world.key('task-producer');
     await garage.visitor.signIn(key);
     expect((await page('/workers/attic')).text).not.toContain('/drain');
+    const asked = await page('/workers/attic/drain');
+    expect(asked.status).toBe(403);
+    expect(asked.words).toContain('is of kind task-producer');
     const refused = await garage.visitor.post(
       '/workers/attic/drain',
       {},

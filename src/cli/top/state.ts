@@ -232,6 +232,13 @@ function refusal(action: Action, { id, status, cancelRequested }: TaskView): str
 function answered(state: TopState, mode: Extract<Mode, { kind: 'ask' }>, key: Key): Stepped {
   const next = { ...state, mode: mode.back };
   if (key !== 'y' && key !== 'Y') return with_({ ...next, said: 'Nothing was done.' });
+  const { id, status } = mode.task;
+  const now = shownTasks({ ...state, filter: '' }).find((task) => task.id === id)?.status;
+  if (now !== undefined && now !== status)
+    return with_({
+      ...next,
+      said: `It was ${status} when you were asked and is ${now} now: nothing was done.`,
+    });
   return with_(next, { kind: mode.action, task: mode.task });
 }
 

@@ -153,7 +153,7 @@ function waitingSection({ queue, workers, nowMs }: AttentionData): AttentionSect
         pool,
       });
       return {
-        id: `waiting-${pool}-${type}-${schemaVersion}`,
+        id: idOf('waiting', pool, type, schemaVersion),
         of: { type, schemaVersion, href },
         beside: `${counted(queued, 'task')} in pool ${pool}`,
         // Names that come near are looked for among all, so only for what is shown.
@@ -199,7 +199,7 @@ function failureSections({ failures, among, nowMs }: AttentionData): AttentionSe
       title === undefined || message?.startsWith(title.slice(0, SAME_CHARS)) ? undefined : title;
     const one = tasks === 1;
     return {
-      id: `failed-${type}-${schemaVersion}-${code}`,
+      id: idOf('failed', type, schemaVersion, code),
       of: {
         type,
         schemaVersion,
@@ -245,6 +245,11 @@ function failureSections({ failures, among, nowMs }: AttentionData): AttentionSe
       ...more(others),
     },
   ];
+}
+
+/** Of its parts, joined by what none of them holds then: two things never have the same. */
+function idOf(...parts: readonly (string | number)[]): string {
+  return parts.map((part) => encodeURIComponent(String(part).toWellFormed())).join(',');
 }
 
 function ofTask({

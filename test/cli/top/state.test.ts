@@ -121,6 +121,15 @@ describe('an action', () => {
     expect(played(on(running), 'r').state.said).toContain('only what failed');
   });
 
+  it('is not done to a task that is something else than when it was asked', () => {
+    const begun = someNews({ newest: [{ ...queued, status: 'running' }] });
+    const { state, effects } = played(on(queued), 'c', { kind: 'news', news: begun }, 'y');
+    expect(effects).toEqual([]);
+    expect(state.said).toBe(
+      'It was queued when you were asked and is running now: nothing was done.',
+    );
+  });
+
   it('is bound to the task that was asked about, whatever comes meanwhile', () => {
     const { state } = played(on(failed), 'r', { kind: 'news', news });
     expect(played(state, 'y').effects).toEqual([{ kind: 'retry', task: failed }]);
