@@ -1,7 +1,7 @@
 /** What a host's end means for its job, and how it is said. */
 import type { TaskFailure } from '../contract/errors.ts';
 import { hostDefaults } from '../core/defaults.ts';
-import type { JobEnd } from '../ports/carrier.ts';
+import type { Job, JobEnd } from '../ports/carrier.ts';
 import type { Log } from '../ports/log.ts';
 import { exitText, type Host } from './host.ts';
 import type { HostGone } from './host-process.ts';
@@ -66,4 +66,13 @@ export function leftRunning(pids: readonly number[], calls: number): string {
 
 function why(gone: HostGone): string {
   return gone.killReason ?? `It ended (${exitText(gone)}).`;
+}
+
+/** Ends a host whose file says something else than this job was claimed for. */
+export function endUnfit(host: Host, job: Job): TaskFailure | undefined {
+  const failure = host.unfit(job);
+  if (failure === undefined) return undefined;
+  host.retire('its file has changed');
+  host.process.kill();
+  return failure;
 }

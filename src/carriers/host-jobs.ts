@@ -52,6 +52,11 @@ export class HostJobs implements HostListener {
     return takesMore({ jobs: this.#jobs.size, slow: this.#seenAt !== undefined, busyMs }, shortMs);
   }
 
+  /** What it is given next does not wait there. */
+  get vacant(): boolean {
+    return this.#jobs.size === 0;
+  }
+
   /** @returns its number. Throws a RangeError where its input is too large. */
   give(run: JobRun): number {
     const host = this.#host;
@@ -98,11 +103,10 @@ export class HostJobs implements HostListener {
       return true;
     }
     // The host has read that it stops before it begins another: then it is nobody's.
-    this.#ctx.clock.timer(aheadInHostDefaults.heldMs, () => {
-      if (this.#jobs.get(n) !== run) return;
-      this.#read();
-      if (n <= this.#begun) run.killNow();
-      else this.#takeBack([n]);
+    this.#ctx.clock.timer(aheadInHostDefaults.heldMs, async () => {
+      if (this.#jobs.get(n) === run) await this.#withdraw();
+      // It has begun all the same, or nobody can tell.
+      if (this.#jobs.get(n) === run && n <= this.#begun) run.killNow();
     });
     return false;
   }
@@ -120,7 +124,8 @@ export class HostJobs implements HostListener {
     } else if (frame.t === 'back') {
       this.#recalledAt = undefined;
       this.#deaf = false;
-      this.#takeBack(frame.ns);
+      // Whatever the recorder says: it did not call the handler.
+      this.#takeBack(frame.ns, 0);
       this.#settled();
     } else if (frame.t === 'tainted') this.#host.taint(frame.why);
     else if ('n' in frame && this.#jobs.has(frame.n)) {
@@ -185,10 +190,7 @@ export class HostJobs implements HostListener {
     );
     if (step === 'kill') this.#host.process.kill(NOT_TAKEN);
     else if (step === 'recall') this.#recall();
-    else if (step === 'move') {
-      this.#deaf = true;
-      this.#takeBack([...this.#jobs.keys()].slice(1));
-    }
+    else if (step === 'move') await this.#withdraw();
     // Soon only where another look decides.
     if (step !== 'rest') this.#watch(step === 'look-again' && this.#seenAt !== undefined);
   }
@@ -224,10 +226,30 @@ export class HostJobs implements HostListener {
     this.#out.flush();
   }
 
-  #takeBack(ns: readonly number[]): void {
+  /**
+   * Takes back those behind the first without an answer. They are forbidden first, and what has begun is read then: the host
+   * does it the other way round, so one of the two sees the other. Where that cannot be done they stay.
+   */
+  async #withdraw(): Promise<void> {
+    const [[first] = []] = this.#jobs;
+    const last = this.#host.calls;
+    if (first === undefined || !this.#host.process.forbid(last, first)) return;
+    this.#deaf = true;
+    this.#recall();
+    // A begin that could not be recorded is on the channel.
+    await drained();
+    if (this.#host.process.over || !this.#read()) return;
+    this.#takeBack([...this.#jobs.keys()].filter((n) => n !== first && n <= last));
+  }
+
+  #takeBack(ns: readonly number[], begun = this.#begun): void {
+    const [[first] = []] = this.#jobs;
+    // In what follows others may be given: they find it as it is.
+    if (first !== undefined && first > begun && ns.includes(first))
+      this.#newHead(this.#ctx.clock.now());
     for (const n of ns) {
       const run = this.#jobs.get(n);
-      if (run === undefined || n <= this.#begun) continue;
+      if (run === undefined || n <= begun) continue;
       this.#jobs.delete(n);
       run.back();
     }

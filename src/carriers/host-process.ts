@@ -118,6 +118,11 @@ export class HostProcess {
     return { begun: read.begun, frames };
   }
 
+  /** It begins no short job up to `last` any more, but `kept`. `false`: that cannot be told it. */
+  forbid(last: number, kept: number): boolean {
+    return this.#recorder?.forbid(last, kept) ?? false;
+  }
+
   /** Sends encoded frames, as soon as there is a process. To one that is going they are lost. */
   write(frames: Buffer): void {
     if (this.#toHost) this.#toHost.write(frames);

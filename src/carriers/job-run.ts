@@ -16,7 +16,15 @@ import type { Job, JobEnd, JobListener, RunningJob, StopReason } from '../ports/
 import { drained } from './call-ends.ts';
 import { giving } from './giving.ts';
 import { exitText, type Host } from './host.ts';
-import { died, endNotTaken, leftRunning, NOT_TAKEN, tellNotTaken, tooLarge } from './host-ends.ts';
+import {
+  died,
+  endNotTaken,
+  endUnfit,
+  leftRunning,
+  NOT_TAKEN,
+  tellNotTaken,
+  tooLarge,
+} from './host-ends.ts';
 import type { HostJobs } from './host-jobs.ts';
 import type { HostGone, HostListener } from './host-process.ts';
 import type { JobRunContext } from './job-context.ts';
@@ -38,6 +46,8 @@ export class JobRun implements RunningJob, HostListener {
   /** Hosts that it was given to. */
   #given = 0;
   #n = 0;
+  /** That it has begun; a host may have been about to when it was forbidden, and then it is another that does. */
+  #told = false;
   #mark: Mark | undefined;
   #outcome: CallOutcome | undefined;
   #stopReason: StopReason | undefined;
@@ -77,7 +87,7 @@ export class JobRun implements RunningJob, HostListener {
     this.#host = host;
     this.#phase = 'loading';
     // Nothing is awaited on a warm host: this is the short way of every job.
-    const failure = host.loaded ? undefined : ((await host.ready) ?? this.#unfit(host));
+    const failure = host.loaded ? undefined : ((await host.ready) ?? endUnfit(host, this.job));
     if (this.#stopReason !== undefined) return this.#closed({ how: 'stopped' });
     if (failure) return this.#closed({ how: 'not-begun', error: failure });
     // A task that ends its agent at once comes back to a fresh host each time: there the mark wins for certain.
@@ -97,6 +107,7 @@ export class JobRun implements RunningJob, HostListener {
     this.#jobs = jobs;
     this.#given++;
     this.#phase = 'giving';
+    const { vacant } = jobs;
     try {
       this.#n = jobs.give(this);
     } catch (error) {
@@ -104,13 +115,13 @@ export class JobRun implements RunningJob, HostListener {
       jobs.unused();
       return;
     }
-    // Issued first and not waited for: it is written at the end of this turn.
-    safely(this.#ctx.log, () => void this.#listener.giving?.(host.process.id));
+    // Issued and not waited for. One that only waits there is marked when it is known to have begun.
+    if (vacant) safely(this.#ctx.log, () => void this.#listener.giving?.(host.process.id));
   }
 
   /** Its host has not begun it and never will. */
   back(): void {
-    if (this.#phase !== 'giving') return;
+    if (!this.#atHost) return;
     this.#given--;
     this.#host = undefined;
     this.#jobs = undefined;
@@ -138,14 +149,6 @@ export class JobRun implements RunningJob, HostListener {
   warn(text: string): void {
     safely(this.#ctx.log, () => this.#out.add('warn', text));
   }
-  #unfit(host: Host): TaskFailure | undefined {
-    const failure = host.unfit(this.job);
-    if (failure === undefined) return undefined;
-    host.retire('its file has changed');
-    host.process.kill();
-    return failure;
-  }
-
   async #wentMeanwhile(host: Host): Promise<void> {
     host.process.kill();
     const gone = await host.process.gone;
@@ -185,10 +188,7 @@ export class JobRun implements RunningJob, HostListener {
   }
 
   frame(frame: FromHost): void {
-    if (frame.t === 'tainted') {
-      this.#host?.taint(frame.why);
-      return;
-    }
+    if (frame.t === 'tainted') this.#host?.taint(frame.why);
     if (!('n' in frame) || frame.n !== this.#n || this.#outcome !== undefined) return;
     this.taken(frame.t === 'end' ? frame.tookUs / 1_000 : 0);
     if (frame.t !== 'end') {
@@ -259,7 +259,8 @@ export class JobRun implements RunningJob, HostListener {
     if (this.#phase !== 'giving') return;
     this.#phase = 'running';
     if (this.#jobs === undefined) this.#ctx.taking.delete(this);
-    safely(this.#ctx.log, () => this.#listener.begun(agoMs));
+    if (!this.#told) safely(this.#ctx.log, () => this.#listener.begun(agoMs));
+    this.#told = true;
   }
 
   /** Its host has had the time to take it. */
@@ -294,11 +295,8 @@ export class JobRun implements RunningJob, HostListener {
 
   killNow(): void {
     if (!this.#atHost) return;
-    if (this.#jobs !== undefined) this.#killedForStop = this.#jobs.endFor(this, this.#n);
-    else {
-      this.#killedForStop = true;
-      this.#host?.process.kill();
-    }
+    this.#killedForStop = this.#jobs?.endFor(this, this.#n) ?? true;
+    if (this.#jobs === undefined) this.#host?.process.kill();
   }
 
   /** The handler has said how it ended: reads its output to the end and clears away what it left. */

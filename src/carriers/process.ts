@@ -157,8 +157,7 @@ class HostPool implements ProcessCarrier {
       run.giveUp(this.#closed ? CLOSED : NO_FILE);
       return true;
     }
-    const shortMs =
-      run.job.effectSafety === 'non-idempotent' ? undefined : this.#timesOf(run.job).shortMs;
+    const shortMs = mayWait(run.job) ? this.#timesOf(run.job).shortMs : undefined;
     if (shortMs !== undefined && this.#placedBehind(run, file, shortMs)) return true;
     const warm = this.#warmFor(run.job);
     if (warm === undefined) {
@@ -298,6 +297,14 @@ class HostPool implements ProcessCarrier {
     this.#context.slow.close();
     this.#context.held.close();
   }
+}
+
+/**
+ * In a host, behind others. Not on a second attempt: what ends its agent while it counts as waiting comes back as not begun,
+ * and is to be marked before it begins from then on.
+ */
+function mayWait({ effectSafety, fence }: Job): boolean {
+  return effectSafety !== 'non-idempotent' && fence <= 1;
 }
 
 type JobTimes = ReturnType<JobRunContext['times']>;

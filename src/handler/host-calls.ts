@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { writeSync } from 'node:fs';
+import { readSync, writeSync } from 'node:fs';
 import { CallQueue } from './call-queue.ts';
 import type { Channel } from './channel.ts';
 import type { Handler } from './declaration.ts';
@@ -15,7 +15,7 @@ import {
   type KeptCode,
   RECORDER_FD,
 } from './protocol.ts';
-import { Recorder } from './recorder.ts';
+import { FORBIDDEN_BYTES, forbids, Recorder } from './recorder.ts';
 
 /**
  * Role `host`: one call at a time. Woken by frames of the agent (`load` once, then `run` again and again) and by what the
@@ -30,7 +30,14 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
   let compiled = false;
   const owner = new AsyncLocalStorage<HostCall>();
   const recorder = new Recorder(
-    (record, at) => writeSync(RECORDER_FD, record, 0, record.length, at),
+    (record, at) => {
+      try {
+        const bytes = writeSync(RECORDER_FD, record, 0, record.length, FORBIDDEN_BYTES + at);
+        return bytes === record.length;
+      } catch {
+        return false; // A full disk, or a handler has closed it.
+      }
+    },
     (frames, out) => channel.writeThen(frames, out),
   );
   const out: CallOut = {
@@ -43,11 +50,22 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
   };
   const short = new CallQueue<CallJob>({
     begin: (n, job, over) => {
-      if (handler === undefined) return;
-      const call = begins(n, job);
-      shortCall = call;
-      recorder.begins(n);
-      started(call, handler, (how) => over(how === 'returned' && !call.stopped && !tainted));
+      const ready = handler;
+      if (ready === undefined) return;
+      const start = () => {
+        if (forbidden(n)) {
+          say({ t: 'back', ns: [n] });
+          over(true);
+          return;
+        }
+        const call = begins(n, job);
+        shortCall = call;
+        started(call, ready, (how) => over(how === 'returned' && !call.stopped && !tainted));
+      };
+      if (recorder.begins(n)) return start();
+      // As one that is not short: the agent is told.
+      out.add({ t: 'begun', n });
+      recorder.flush(start);
     },
     back: (ns) => out.add({ t: 'back', ns }),
     flush: (then) => recorder.flush(then),
@@ -79,6 +97,16 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
         else if (current?.n === frame.n) current.heard(frame);
     }
   });
+
+  const words = Buffer.alloc(FORBIDDEN_BYTES);
+  /** By the agent, which has taken it back: it may begin elsewhere. */
+  function forbidden(n: number): boolean {
+    try {
+      return readSync(RECORDER_FD, words, 0, words.length, 0) === words.length && forbids(words, n);
+    } catch {
+      return false; // A handler has closed it.
+    }
+  }
 
   async function load(file: string, kept: KeptCode | undefined): Promise<void> {
     const loaded = await loadHandler(file, kept);

@@ -4,7 +4,10 @@
  * nobody and costs a microsecond; the agent reads it when a job is slow or the host has died, and so always knows what has begun
  * and loses no end.
  *
- * Records from the start of the file: bytes of the ends (4), number (4), ends (frames as on the channel), number again (4); then
+ * First two words of the agent (`Forbidden`). Before it takes a job back without an answer it writes them and then reads what has begun; the host
+ * records a begin and then reads them. So one of the two sees the other, however long either was held between.
+ *
+ * Then the records: bytes of the ends (4), number (4), ends (frames as on the channel), number again (4); then
  * four bytes of ones, where the next one begins: what is behind them is of before. What is sent begins the file anew. A record that was written in part does not
  * end with its number.
  */
@@ -13,6 +16,28 @@ import { aheadInHostDefaults } from '../core/defaults.ts';
 const FRAME_BYTES = 12;
 const END = 0xffffffff;
 const END_BYTES = 4;
+
+/** The whole file: it has this size from the start, so that no disk that fills up later is in the way. */
+export const RECORDER_BYTES = 2 * aheadInHostDefaults.unsentBytes;
+/** The agent's words at its start. */
+export const FORBIDDEN_BYTES = 8;
+
+/** What no job begins for any more: all up to `last`, but `kept`. Nothing: zeros. */
+export interface Forbidden {
+  readonly last: number;
+  readonly kept: number;
+}
+
+export function encodeForbidden({ last, kept }: Forbidden): Buffer {
+  const words = Buffer.alloc(FORBIDDEN_BYTES);
+  words.writeUInt32LE(last, 0);
+  words.writeUInt32LE(kept, 4);
+  return words;
+}
+
+export function forbids(words: Buffer, n: number): boolean {
+  return n <= words.readUInt32LE(0) && n !== words.readUInt32LE(4);
+}
 
 export function encodeRecord(n: number, ends: readonly Buffer[]): Buffer {
   let bytes = 0;
@@ -32,27 +57,32 @@ export interface Recorded {
   readonly begun: number;
   /** Frames that may not have been sent, encoded. */
   readonly ends: Buffer;
+  /** The bytes end where another record may begin or go on. */
+  readonly cut: boolean;
 }
 
 export function readRecords(file: Buffer): Recorded {
   let begun = 0;
   let at = 0;
   const ends: Buffer[] = [];
+  let cut = true;
   while (at + FRAME_BYTES <= file.length) {
     const bytes = file.readUInt32LE(at);
     const n = file.readUInt32LE(at + 4);
     const last = at + 8 + bytes;
-    if (n <= begun || last + 4 > file.length || file.readUInt32LE(last) !== n) break;
+    cut = bytes !== END && n > begun && last + 4 > file.length;
+    if (bytes === END || n <= begun || cut || file.readUInt32LE(last) !== n) break;
+    cut = true;
     begun = n;
     ends.push(file.subarray(at + 8, last));
     at = last + 4;
   }
-  return { begun, ends: Buffer.concat(ends) };
+  return { begun, ends: Buffer.concat(ends), cut };
 }
 
 /** The host's end: what it has to say of short jobs, kept safe until it is on the channel. */
 export class Recorder {
-  readonly #keep: (record: Buffer, at: number) => void;
+  readonly #keep: (record: Buffer, at: number) => boolean;
   readonly #send: (frames: Buffer, out: () => void) => void;
   #unsent: Buffer[] = [];
   #unsentBytes = 0;
@@ -61,11 +91,11 @@ export class Recorder {
   #soon = false;
 
   /**
-   * @param keep writes to the file.
+   * @param keep writes to the file, so far behind the agent's words. `false`: not, or not all of it.
    * @param send writes to the channel; calls back when it is out, mostly at once.
    */
   constructor(
-    keep: (record: Buffer, at: number) => void,
+    keep: (record: Buffer, at: number) => boolean,
     send: (frames: Buffer, out: () => void) => void,
   ) {
     this.#keep = keep;
@@ -83,21 +113,26 @@ export class Recorder {
     this.#unsentBytes += frame.length;
   }
 
-  /** Before the job begins. What is not sent by then goes out in this turn of the loop, should the job give way. */
-  begins(n: number): void {
+  /**
+   * Before the job begins. What is not sent by then goes out in this turn of the loop, should the job give way.
+   * `false`: it could not be kept, and all has to go out before the job begins.
+   */
+  begins(n: number): boolean {
     const record = encodeRecord(
       n,
       this.#kept === 0 ? this.#unsent : this.#unsent.slice(this.#kept),
     );
-    this.#keep(record, this.#at);
+    const end = FORBIDDEN_BYTES + this.#at + record.length;
+    if (end > RECORDER_BYTES || !this.#keep(record, this.#at)) return false;
     this.#at += record.length - END_BYTES;
     this.#kept = this.#unsent.length;
-    if (this.#kept === 0 || this.#soon) return;
+    if (this.#kept === 0 || this.#soon) return true;
     this.#soon = true;
     setImmediate(() => {
       this.#soon = false;
       this.flush();
     });
+    return true;
   }
 
   /** @param out called when all is out; a record is not written over before. */

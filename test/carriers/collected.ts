@@ -14,6 +14,8 @@ export interface Collected extends RunningJob {
   readonly told: {
     begun: number;
     effects: number;
+    /** Marked as one that begins. */
+    giving: number;
     progress: ProgressUpdate[];
     lines: LogLine[];
     /** Calls after `ended`: there must be none. */
@@ -28,7 +30,14 @@ export interface Collected extends RunningJob {
 let count = 0;
 
 export function startJob(carrier: Carrier, overrides: Partial<Job>): Collected {
-  const told: Collected['told'] = { begun: 0, effects: 0, progress: [], lines: [], late: [] };
+  const told: Collected['told'] = {
+    begun: 0,
+    effects: 0,
+    giving: 0,
+    progress: [],
+    lines: [],
+    late: [],
+  };
   const news = new EventEmitter();
   let over = false;
   const hear = (what: string, change: () => void) => {
@@ -37,6 +46,9 @@ export function startJob(carrier: Carrier, overrides: Partial<Job>): Collected {
     news.emit('news');
   };
   const listener: JobListener = {
+    giving: async () => {
+      told.giving++;
+    },
     begun: () => hear('begun', () => told.begun++),
     progress: (update) => hear('progress', () => told.progress.push(update)),
     log: (lines) => hear('log', () => told.lines.push(...lines)),

@@ -67,6 +67,24 @@ describe.skipIf(process.platform !== 'linux')('short jobs in one host', () => {
     expect(jobs.map(({ told }) => told.begun)).toEqual(names.map(() => 1));
   });
 
+  it('marks the first of a host before it begins, and those that wait there when they are known to have begun', async () => {
+    stands = undefined;
+    const slow = job('slow', { to, do: 'hold', until });
+    const waiting = job('waiting', { to });
+    await slow.until(({ begun }) => begun === 1);
+    expect([slow.told.giving, waiting.told.giving + waiting.told.begun]).toEqual([1, 0]);
+    go();
+    await Promise.all([slow.ended, waiting.ended]);
+    expect(waiting.told.begun).toBe(1);
+  });
+
+  it('does not let a second attempt wait behind others: it may have ended its agent before', async () => {
+    const jobs = ['1', '2'].map((name) => job(name, {}, { fence: 2 }));
+    const ends = await Promise.all(jobs.map(({ ended }) => ended));
+    expect(new Set(ends.map(pidOf)).size).toBe(2);
+    expect(jobs.map(({ told }) => told.giving)).toEqual([1, 1]);
+  });
+
   it('gives what may not be repeated a host of its own', async () => {
     const jobs = ['1', '2'].map((name) => job(name, {}, { effectSafety: 'non-idempotent' }));
     const ends = await Promise.all(jobs.map(({ ended }) => ended));
