@@ -1,5 +1,8 @@
 import { aheadInHostDefaults } from '../core/defaults.ts';
 
+/** As it is at load: a handler may put another in its place. */
+const soon = queueMicrotask;
+
 /** What the queue moves. */
 export interface QueueDoor<Job> {
   /** Calls the handler. @param over called once; whether the next one may begin without a word of the agent. */
@@ -36,7 +39,7 @@ export class CallQueue<Job> {
     if (this.#state !== 'idle') return;
     this.#state = 'soon';
     // When all that came with it is read: it may be asked back there.
-    queueMicrotask(() => this.#next());
+    soon(() => this.#next());
   }
 
   /** All that has not begun goes back. */

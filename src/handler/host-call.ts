@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder';
 import type { TaskFailure } from '../contract/errors.ts';
 import { limits } from '../contract/limits.ts';
 import { largeResult, unwritableResult } from '../contract/result-bound.ts';
@@ -82,19 +83,19 @@ export class HostCall implements ContextDoor {
 
   /** Written to a stream of the process by this call. @returns whether it could be taken. */
   printed(stream: 'stdout' | 'stderr', chunk: unknown, encoding: unknown): boolean {
-    let text: string;
+    let bytes: string | Buffer;
     if (typeof chunk === 'string')
-      text =
+      bytes =
         typeof encoding === 'string' && !/^utf-?8$/i.test(encoding)
-          ? Buffer.from(chunk, encoding as BufferEncoding).toString()
+          ? Buffer.from(chunk, encoding as BufferEncoding)
           : chunk;
-    else if (chunk instanceof Uint8Array) text = Buffer.from(chunk).toString();
+    else if (chunk instanceof Uint8Array) bytes = Buffer.from(chunk);
     else return false; // The stream has the words for it.
     this.#lines ??= {
       stdout: new PrintedLines((line) => this.log('info', line)),
       stderr: new PrintedLines((line) => this.log('warn', line)),
     };
-    this.#lines[stream].push(text);
+    this.#lines[stream].push(bytes);
     return true;
   }
 
@@ -148,12 +149,16 @@ class PrintedLines {
   readonly #tell: (line: string) => void;
   #partial = '';
   #skipping = false;
+  /** A character may come in two pieces. */
+  readonly #decoder = new StringDecoder('utf8');
 
   constructor(tell: (line: string) => void) {
     this.#tell = tell;
   }
 
-  push(text: string): void {
+  push(chunk: string | Buffer): void {
+    const text =
+      typeof chunk === 'string' ? this.#decoder.end() + chunk : this.#decoder.write(chunk);
     const lines = text.split('\n');
     const last = lines.pop() ?? '';
     for (const line of lines) {
@@ -171,6 +176,7 @@ class PrintedLines {
   }
 
   end(): void {
+    this.#partial += this.#skipping ? '' : this.#decoder.end();
     if (this.#partial !== '') this.#tell(this.#partial);
     this.#partial = '';
   }

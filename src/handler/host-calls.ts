@@ -17,6 +17,9 @@ import {
 } from './protocol.ts';
 import { FORBIDDEN_BYTES, forbids, Recorder } from './recorder.ts';
 
+/** Kept here: a handler may put another in its place, as tests with false timers do, and then no job would begin any more. */
+const nextTurn = setImmediate;
+
 /**
  * Role `host`: one call at a time. Woken by frames of the agent (`load` once, then `run` again and again) and by what the
  * handler does. Never ends by itself: the agent ends it, or the closing of the channel.
@@ -73,7 +76,7 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
       return recorder.full;
     },
     // Between two immediates the loop looks at every pipe.
-    turn: (then) => setImmediate(() => setImmediate(then)),
+    turn: (then) => nextTurn(() => nextTurn(then)),
     monotonicMs,
   });
 
@@ -136,7 +139,7 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
         if (compiled) return;
         compiled = true;
         // What the handler imported when it was first needed.
-        setImmediate(keepCompiled);
+        nextTurn(keepCompiled);
       }),
     );
   }
@@ -175,9 +178,7 @@ export function serveCalls(channel: Channel, monotonicMs: () => number): void {
     channel.last();
   });
   process.on('unhandledRejection', stray);
-  // Those of a call that is not short come by themselves: nobody else's are between them.
-  printsGoTo(() => {
-    const by = owner.getStore();
-    return by === shortCall ? by : undefined;
-  });
+  // Those of a call that is not short come by themselves: nobody else's are between them. Not by context: what an earlier call
+  // made (a pool of connections) prints for the one that runs, and only one does.
+  printsGoTo(() => (current === shortCall ? current : undefined));
 }

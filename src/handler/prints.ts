@@ -1,5 +1,7 @@
 import type { HostCall } from './host-call.ts';
 
+const nextTick = process.nextTick.bind(process);
+
 /**
  * What is printed to the streams of the process goes to the log of a call, as lines.
  *
@@ -14,7 +16,7 @@ export function printsGoTo(callOf: () => HostCall | undefined): void {
       if (by === undefined || by.over || !by.printed(name, chunk, rest[0]))
         return write(chunk, ...rest);
       const told = rest.find((word) => typeof word === 'function');
-      if (told !== undefined) process.nextTick(told as () => void);
+      if (told !== undefined) nextTick(told as () => void);
       return true;
     };
     stream.write = toCall as typeof stream.write;

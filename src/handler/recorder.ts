@@ -13,6 +13,8 @@
  */
 import { aheadInHostDefaults } from '../core/defaults.ts';
 
+/** As it is at load: a handler may put another in its place. */
+const nextTurn = setImmediate;
 const FRAME_BYTES = 12;
 const END = 0xffffffff;
 const END_BYTES = 4;
@@ -128,7 +130,7 @@ export class Recorder {
     this.#kept = this.#unsent.length;
     if (this.#kept === 0 || this.#soon) return true;
     this.#soon = true;
-    setImmediate(() => {
+    nextTurn(() => {
       this.#soon = false;
       this.flush();
     });

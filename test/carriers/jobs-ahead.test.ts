@@ -181,6 +181,30 @@ describe.skipIf(process.platform !== 'linux')('short jobs in one host', () => {
     ]);
   });
 
+  it('puts what something of an earlier job prints to the log of the job it prints for', async () => {
+    const jobs = ['1', '2', '3'].map((name) => job(name, { do: 'pool' }));
+    await Promise.all(jobs.map(({ ended }) => ended));
+    expect(jobs.map((one) => one.text())).toEqual([
+      ...['pooled for 1', 'pooled for 2', 'pooled for 3'],
+    ]);
+    // It did not come past the streams, where it may be anyone's: then each would be alone from then on.
+    const ends = await Promise.all(['4', '5'].map((name) => job(name).ended));
+    expect(new Set(ends.map(pidOf)).size).toBe(1);
+  });
+
+  it('puts a character together that is printed in two pieces', async () => {
+    const one = job('1', { do: 'pieces' });
+    await one.ended;
+    expect(one.text()).toBe('Grüße');
+  });
+
+  it('goes on where a job puts other timers in the place of those of its host', async () => {
+    await job('1', { do: 'timers' }).ended;
+    const jobs = ['2', '3'].map((name) => job(name));
+    const ends = await Promise.all(jobs.map(({ ended }) => ended));
+    expect(ends.map(({ how }) => how)).toEqual(['returned', 'returned']);
+  });
+
   it('goes on behind one that has failed, through the agent', async () => {
     const jobs = ['1', 'bad', '3'].map((name) =>
       job(name, { to, ...(name === 'bad' && { do: 'throw' }) }),
