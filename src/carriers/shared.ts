@@ -132,10 +132,12 @@ class SharedPool implements ProcessCarrier {
 
   /** What a handler leaks does not grow for ever: the next host is made ready while this one goes on. */
   #succeed(old: SharedHost, key: string): void {
-    old.callsMax = old.calls + (this.#options.callsPerHost ?? hostDefaults.sharedCallsPerHost);
+    // One at a time: each that starts makes the one before it later, while calls go on.
+    old.callsMax = Number.POSITIVE_INFINITY;
     const next = this.#newHost(old.file, old.code);
     void next.ready.then((failure) => {
       if (failure !== undefined || !next.open || this.#current.get(key) !== old) {
+        old.callsMax = old.calls + this.#context.callsMax;
         next.retire('it is not needed');
         this.#idle(next);
         return;

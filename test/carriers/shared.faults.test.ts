@@ -205,9 +205,11 @@ it('takes another host after a number of calls, for other code, and gives an idl
   await begun(old);
   shared.carrier.keepOnly(new Set(['new']));
   expect(await old.ended).toEqual({ how: 'returned', result: old.pid });
-  const next = job({ do: 'sleeps', ms: 0 }, { code: { id: 'old' } });
+  const next = job({ do: 'sleeps', ms: 50 }, { code: { id: 'old' } });
   await begun(next);
   expect(next.pid).not.toBe(old.pid);
+  // The first, one that was made ready beside it however many calls went on meanwhile, and two of that code.
+  expect(next.host).toBe(`${shared.marker}/s4`);
   await next.ended;
   await expect.poll(() => marked(shared.marker), { timeout: 20_000 }).toEqual([]);
-});
+}, 120_000);
