@@ -18,11 +18,12 @@ const nextTurn = setImmediate;
 const FRAME_BYTES = 12;
 const END = 0xffffffff;
 const END_BYTES = 4;
+const FORBIDDEN_MARK = 0x5a17c3e9;
 
 /** The whole file: it has this size from the start, so that no disk that fills up later is in the way. */
 export const RECORDER_BYTES = 2 * aheadInHostDefaults.unsentBytes;
 /** The agent's words at its start. */
-export const FORBIDDEN_BYTES = 8;
+export const FORBIDDEN_BYTES = 12;
 
 /** What no job begins for any more: all up to `last`, but `kept`. Nothing: zeros. */
 export interface Forbidden {
@@ -34,10 +35,19 @@ export function encodeForbidden({ last, kept }: Forbidden): Buffer {
   const words = Buffer.alloc(FORBIDDEN_BYTES);
   words.writeUInt32LE(last, 0);
   words.writeUInt32LE(kept, 4);
+  words.writeUInt32LE(checkOf(words), 8);
   return words;
 }
 
-export function forbids(words: Buffer, n: number): boolean {
+function checkOf(words: Buffer): number {
+  return (words.readUInt32LE(0) ^ words.readUInt32LE(4) ^ FORBIDDEN_MARK) >>> 0;
+}
+
+/** `undefined`: it is being written, or a handler wrote there. Such a host is not to give back all that it is ever given. */
+export function forbids(words: Buffer, n: number): boolean | undefined {
+  const check = words.readUInt32LE(8);
+  if (check === 0 && words.readUInt32LE(0) === 0) return false;
+  if (check !== checkOf(words)) return undefined;
   return n <= words.readUInt32LE(0) && n !== words.readUInt32LE(4);
 }
 

@@ -92,5 +92,7 @@ it('tells that a begin was not kept where the file takes none, and where it has 
 it('forbids all up to a job but the one that may be at work, and nothing at first', () => {
   const words = encodeForbidden({ last: 9, kept: 6 });
   expect([2, 6, 7, 9, 10].map((n) => forbids(words, n))).toEqual([true, false, true, true, false]);
-  expect(forbids(Buffer.alloc(8), 1)).toBe(false);
+  expect(forbids(Buffer.alloc(12), 1)).toBe(false);
+  // A handler wrote there.
+  expect(forbids(Buffer.from('some line of'), 1)).toBe(undefined);
 });
