@@ -119,12 +119,9 @@ export const aheadInHostDefaults = {
   slowMs: 5,
   /** A host that was given jobs and has begun none of them for so long is asked for them, as for a slow call. */
   unreadMs: 100,
-  /**
-   * One that was asked for them and has not answered for so long is held by its handler. Far above `lookMs`: it has read the
-   * question before it begins the next job.
-   */
+  /** One that was asked for them and has not answered for so long is held: they are forbidden there, and go to another host. */
   heldMs: 50,
-  /** A host looks what the agent has said before it begins another job, where its last look is older than this. */
+  /** A host looks what the agent has said before it begins another job, where its last look is older than this: then it is asked in time. */
   lookMs: 2,
   /** Ends that a host has not sent yet go out at this size. */
   unsentBytes: 65_536,

@@ -69,7 +69,7 @@ export interface SlowHead {
 /**
  * - `look-again` later: nothing is known yet, or an answer is on its way
  * - `recall` what has not begun: the host answers when its loop turns
- * - `move` it: the loop is held, and reads the recall before it begins another
+ * - `move` it: the loop is held; it is forbidden there first
  * - `kill` the host: something that an earlier call left keeps it from every job
  * - `rest`: the first has begun, and nobody waits behind it
  */

@@ -20,7 +20,7 @@ export interface QueueDoor<Job> {
 
 /**
  * Short jobs of a host, strictly one after the other. A job begins only where the channel was looked at a moment ago, so
- * that one which was asked back is not begun; and after a plain end only, for the agent may want another host after any other.
+ * that one which was asked back is mostly given back (that it does not begin is up to `Forbidden`); and after a plain end only, for the agent may want another host after any other.
  */
 export class CallQueue<Job> {
   readonly #door: QueueDoor<Job>;
