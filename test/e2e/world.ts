@@ -142,13 +142,13 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /** The records in them. */
+  /** The records in them; a line that is still being written is none yet. */
   // biome-ignore lint/suspicious/noExplicitAny: any record.
   records(part: string, id?: string): any[] {
     return this.inSpool(part, id).flatMap((name) =>
       readFileSync(join(this.spool(id), part, name), 'utf8')
         .split('\n')
-        .filter(Boolean)
+        .slice(0, -1)
         .map((line) => JSON.parse(line)),
     );
   }
