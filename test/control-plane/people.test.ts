@@ -145,7 +145,10 @@ describe('resolve', () => {
     [
       'failed',
       {},
-      { status: 'failed', error: { code: 'BROKE', message: expect.stringContaining('looked') } },
+      {
+        status: 'failed',
+        error: { code: 'RESOLVED_FAILED', message: expect.stringContaining('looked') },
+      },
     ],
     ['retry', {}, { status: 'queued' }],
   ])('says what became of it: %s', async (resolution, more, view) => {
