@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { World } from '../control-plane/world.ts';
+import { textOf } from './garage.ts';
 import { Visitor } from './visitor.ts';
 
 /** One task whole, and what people do to it. */
@@ -13,17 +14,8 @@ beforeEach(async () => {
   visitor = new Visitor(world);
 });
 
-const plain = (text: string) =>
-  text
-    .replace(/<[^>]+>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .replace(/&lt;/g, '<')
-    .replace(/&gt;/g, '>')
-    .replace(/&quot;/g, '"')
-    .replace(/&#39;/g, "'")
-    .replace(/&amp;/g, '&');
 const main = (text: string) => text.slice(text.indexOf('<main'), text.indexOf('</main>'));
-const shown = async (path: string) => plain(main((await visitor.get(path)).text));
+const shown = async (path: string) => textOf(main((await visitor.get(path)).text));
 const hidden = (text: string, name: string) =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
 const failure = (code: string, message: string, more = {}) => ({
@@ -85,7 +77,7 @@ describe('one task', () => {
     const { task, attempt } = await world.running();
     await world.report(attempt, 'fail', failure('INPUT_INVALID', 'input.name must be a text'));
     const { text } = await visitor.get(`/tasks/${task.id}`);
-    expect(plain(text)).toContain(
+    expect(textOf(text)).toContain(
       'Its input does not fit: correct the fields named in the message and submit it again',
     );
     expect(text).toContain('href="/failures#INPUT_INVALID"');
@@ -97,12 +89,12 @@ describe('one task', () => {
     await world.claim('w1');
     const task = await world.submit({ type: 'demo/helo', labels: { who: 'ada' } });
     const { text } = await visitor.get(`/tasks/${task.id}`);
-    expect(plain(text)).toContain('served there under a name like it: demo/hello@1');
-    expect(plain(text)).toContain('Submit it again as demo/hello@1 in pool default');
+    expect(textOf(text)).toContain('served there under a name like it: demo/hello@1');
+    expect(textOf(text)).toContain('Submit it again as demo/hello@1 in pool default');
     const at = text.indexOf('Submit it again as');
     const href = /href="([^"]*)">$/.exec(text.slice(0, at))?.[1]?.replaceAll('&amp;', '&') ?? '';
     const form = await visitor.get(href);
-    expect(plain(form.text)).toContain('Submit demo/hello@1');
+    expect(textOf(form.text)).toContain('Submit demo/hello@1');
     expect(form.text).toContain('who=ada');
   });
 
@@ -111,9 +103,9 @@ describe('one task', () => {
     const body = { actionId: 'a', ifSeq: seq, resolution: 'failed', reason: 'The tray is empty' };
     await world.call('POST', `/tasks/${id}/resolve`, { body });
     const { text } = await visitor.get(`/tasks/${id}`);
-    expect(plain(text)).toMatch(/Resolved by \S.*: no effect\. .*The tray is empty/);
+    expect(textOf(text)).toMatch(/Resolved by \S.*: no effect\. .*The tray is empty/);
     expect(text).not.toContain('id="next"');
-    expect(plain(text)).not.toMatch(/may have taken place/);
+    expect(textOf(text)).not.toMatch(/may have taken place/);
   });
 
   it('shows input and result folded, large ones cut, with the very text as a file', async () => {
@@ -143,7 +135,7 @@ describe('one task', () => {
     const task = await world.submit();
     const { text } = await visitor.get(`/tasks/${task.id}`);
     expect(text).toMatch(/by <span title="key:key_\w+"><bdi>task-producer<\/bdi><\/span>/);
-    expect(plain(text)).not.toContain('key:key_');
+    expect(textOf(text)).not.toContain('key:key_');
   });
 
   it('shows the end of the log, leads to what is before it, and to a file with all of it', async () => {
@@ -176,7 +168,7 @@ describe('one task', () => {
     const { text } = await visitor.get(`/tasks/${task.id}`);
     expect(text.indexOf('id="compare"')).toBeGreaterThan(0);
     expect(text.indexOf('id="compare"')).toBeLessThan(text.indexOf('id="facts"'));
-    expect(plain(text)).toContain(
+    expect(textOf(text)).toContain(
       'Names are literal: w1 serves demo/hello, the task asks for Demo/Hello.',
     );
   });
@@ -211,7 +203,7 @@ describe('one task', () => {
     await one.post('/project', { project: 'other', to: '/tasks' }, { from: '/tasks' });
     const { status, text } = await one.get(`/tasks/${task.id}`);
     expect(status).toBe(404);
-    expect(plain(text)).toContain(`Task ${task.id} is in project default`);
+    expect(textOf(text)).toContain(`Task ${task.id} is in project default`);
     const to = `/tasks/${task.id}`;
     const there = await one.post(
       '/project',
@@ -287,7 +279,7 @@ describe('cancel', () => {
   it('says what will happen, then does it, with the reason in the journal', async () => {
     const task = await world.submit();
     const page = await visitor.get(`/tasks/${task.id}/cancel`);
-    expect(plain(page.text)).toContain('It ends at once as cancelled, and no worker will run it.');
+    expect(textOf(page.text)).toContain('It ends at once as cancelled, and no worker will run it.');
     expect((await world.task(task.id)).status).toBe('queued');
     const sent = await visitor.post(`/tasks/${task.id}/cancel`, {
       actionId: hidden(page.text, 'actionId'),
@@ -324,8 +316,8 @@ describe('cancel', () => {
       reason: 'too late',
     });
     expect(sent.status).toBe(409);
-    expect(plain(sent.text)).toContain('has already ended: succeeded.');
-    expect(plain(sent.text)).toContain('There is nothing to cancel');
+    expect(textOf(sent.text)).toContain('has already ended: succeeded.');
+    expect(textOf(sent.text)).toContain('There is nothing to cancel');
   });
 
   it('does nothing that its page has not said, where the task began meanwhile', async () => {
@@ -342,8 +334,8 @@ describe('cancel', () => {
     if (attempt === undefined) throw new Error('nothing was claimed');
     const begun = await send(first.text);
     expect(begun.status).toBe(409);
-    expect(plain(begun.text)).toContain('It was queued when you were asked. It is running now');
-    expect(plain(begun.text)).toContain('is asked to stop it');
+    expect(textOf(begun.text)).toContain('It was queued when you were asked. It is running now');
+    expect(textOf(begun.text)).toContain('is asked to stop it');
     expect(begun.text).toContain('typed before');
     expect((await world.task(task.id)).cancelRequested).toBeUndefined();
     expect((await send(begun.text)).status).toBe(303);
@@ -394,10 +386,12 @@ describe('run again', () => {
   it('asks for a word where the effect may take place twice', async () => {
     const task = await failed({ effectSafety: 'non-idempotent' });
     const { text } = await visitor.get(`/tasks/${task.id}/retry`);
-    expect(plain(text)).toContain('the effect may have taken place, and may take place once more.');
+    expect(textOf(text)).toContain(
+      'the effect may have taken place, and may take place once more.',
+    );
     const refused = await retry(task.id, text, {});
     expect(refused.status).toBe(409);
-    expect(plain(refused.text)).toContain('a retry may repeat the effect');
+    expect(textOf(refused.text)).toContain('a retry may repeat the effect');
     expect(refused.text).toContain('>printer is back</textarea>');
     expect((await retry(task.id, refused.text, { accept: 'yes' })).status).toBe(303);
     expect((await world.task(task.id)).status).toBe('queued');
@@ -409,10 +403,10 @@ describe('run again', () => {
     const wrong = await retry(task.id, text, { reason: '  ', attempts: '5000' });
     expect(wrong.status).toBe(400);
     expect(wrong.text).toMatch(/name="attempts"[^>]* value="5000"[^>]* aria-invalid="true"/);
-    expect(plain(wrong.text)).toContain('Say why: whoever reads the journal wants to know.');
+    expect(textOf(wrong.text)).toContain('Say why: whoever reads the journal wants to know.');
     expect(hidden(wrong.text, 'actionId')).toBe(hidden(text, 'actionId'));
     const long = await retry(task.id, text, { reason: 'y'.repeat(4_097) });
-    expect(plain(long.text)).toContain('It has 4097 characters; at most 4096 are kept.');
+    expect(textOf(long.text)).toContain('It has 4097 characters; at most 4096 are kept.');
   });
 
   it('of a task that changed meanwhile shows how it is now', async () => {
@@ -423,8 +417,8 @@ describe('run again', () => {
     });
     const sent = await retry(task.id, text, {});
     expect(sent.status).toBe(409);
-    expect(plain(sent.text)).toContain('it changed since you looked');
-    expect(plain(sent.text)).toContain('this one is queued');
+    expect(textOf(sent.text)).toContain('it changed since you looked');
+    expect(textOf(sent.text)).toContain('this one is queued');
   });
 
   it('is neither offered nor done for a key that may not', async () => {
@@ -461,19 +455,19 @@ describe('resolve', () => {
   it('shows what is known, and takes what was found with a result', async () => {
     const task = await unknown();
     const { text } = await visitor.get(`/tasks/${task.id}/resolve`);
-    expect(plain(text)).toMatch(
+    expect(textOf(text)).toMatch(
       /What is known SENT The printer said nothing .*Effect key, to look for outside/,
     );
     const none = await resolve(task.id, text, {});
     expect(none.status).toBe(400);
-    expect(plain(none.text)).toContain('Say what you found.');
+    expect(textOf(none.text)).toContain('Say what you found.');
     const broken = await resolve(task.id, text, {
       resolution: 'succeeded',
       result: '{"n":12345678901234567890}',
     });
-    expect(plain(broken.text)).toContain('an integer beyond 2^53');
+    expect(textOf(broken.text)).toContain('an integer beyond 2^53');
     const mixed = await resolve(task.id, text, { resolution: 'failed', result: '1' });
-    expect(plain(mixed.text)).toContain('A result goes with an effect that took place.');
+    expect(textOf(mixed.text)).toContain('A result goes with an effect that took place.');
     const sent = await resolve(task.id, text, { resolution: 'succeeded', result: '{"pages":3}' });
     expect(sent.status).toBe(303);
     expect(await world.task(task.id)).toMatchObject({ status: 'succeeded', result: { pages: 3 } });

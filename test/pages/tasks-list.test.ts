@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { attentionSections } from '../../src/pages/tasks/attention.ts';
 import { World } from '../control-plane/world.ts';
+import { textOf } from './garage.ts';
 import { Visitor } from './visitor.ts';
 
 /** The list of tasks: what needs a person, what runs, the rest with its filters. */
@@ -21,18 +22,8 @@ async function words(path: string, id = 'main'): Promise<string> {
   if (at < 0) return '';
   const from = text.indexOf('>', at) + 1;
   const to = text.indexOf(id === 'main' ? '</main>' : '</section>', at);
-  return plain(text.slice(from, to));
+  return textOf(text.slice(from, to));
 }
-const plain = (text: string) =>
-  text
-    .replace(/<[^>]+>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .replace(/&lt;/g, '<')
-    .replace(/&gt;/g, '>')
-    .replace(/&quot;/g, '"')
-    .replace(/&#39;/g, "'")
-    .replace(/&amp;/g, '&')
-    .trim();
 const failure = (code: string, message: string, more = {}) => ({
   error: { code, message, retryable: false, ...more },
 });
@@ -74,7 +65,7 @@ describe('what needs a person', () => {
     await world.running();
     await world.submit({ pool: 'gpu' });
     const { text } = await visitor.get('/tasks');
-    expect(plain(text)).toContain(
+    expect(textOf(text)).toContain(
       'Tasks Submit a task ✕ 3 things need a person. 1 running , 1 queued',
     );
     expect(text.match(/<th scope="col">Why<\/th>/g)).toHaveLength(1);
@@ -195,7 +186,7 @@ describe('a place of the queue that nobody serves', () => {
     expect(text).toContain(
       '<td data-head="Type"><mark><code><bdi>Demo/hello@2</bdi></code></mark></td>',
     );
-    expect(plain(text)).toContain('upper and lower case, version');
+    expect(textOf(text)).toContain('upper and lower case, version');
     expect(text.indexOf('id="compare"')).toBeLessThan(text.indexOf('id="list"'));
   });
 
@@ -299,7 +290,7 @@ describe('filters', () => {
     await world.submit();
     const { status, text } = await visitor.get(`/tasks?${query}`);
     expect(status).toBe(400);
-    expect(plain(text)).toContain(says);
+    expect(textOf(text)).toContain(says);
     expect(text).not.toContain('id="task-tsk_');
     expect(text).not.toContain('<script>');
   });
@@ -312,8 +303,8 @@ describe('filters', () => {
   it('say that no time lies between them, and that a place in the list is none', async () => {
     const { status, text } = await visitor.get('/tasks?since=1h&until=2h');
     expect(status).toBe(400);
-    expect(plain(text)).toContain('It is not after "submitted since"');
-    expect(plain((await visitor.get('/tasks?cursor=nonsense')).text)).toContain(
+    expect(textOf(text)).toContain('It is not after "submitted since"');
+    expect(textOf((await visitor.get('/tasks?cursor=nonsense')).text)).toContain(
       'No such page of the list',
     );
   });
@@ -339,7 +330,7 @@ it('counts what there is of each status, up to a bound', async () => {
   for (let i = 0; i < 3; i++) await world.submit();
   const { attempt } = await world.running({}, { priority: 50 });
   await world.report(attempt, 'complete', { result: null });
-  expect(plain((await visitor.get('/tasks')).text)).toContain(
+  expect(textOf((await visitor.get('/tasks')).text)).toContain(
     'all queued 3 running 0 succeeded 1 failed 0 outcome unknown 0 cancelled 0 expired 0',
   );
 });
