@@ -45,6 +45,7 @@ async function build() {
     staysLight(metafile);
     staysBeside(metafile);
     await staysAscii(metafile);
+    await staysFew();
     await writeFile(join(fresh, 'THIRD-PARTY-NOTICES.txt'), await notices(metafile));
     const changed = !(await same(fresh, dist));
     if (changed) await swap();
@@ -138,6 +139,14 @@ async function staysAscii({ outputs }) {
       `${file} is not all ASCII, near ${JSON.stringify(around)}. esbuild leaves regular expressions as they are: write \\u2026 there.`,
     );
   }
+}
+
+/** A worker submits nothing: a schema of that in its file means that none has fallen away (`bundle-schemas.mjs`). */
+async function staysFew() {
+  const text = await readFile(join(fresh, 'worker-main.js'), 'utf8');
+  // Long lines are cut, in texts too.
+  if (!text.replaceAll('\\\n', '').includes('"SubmitRequest"')) return;
+  throw shown('dist/worker-main.js holds schemas of the contract that a worker never uses.');
 }
 
 /** The licences of what is bundled travel with the bundle. */

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtinsByRequire } from './bundle-builtins.mjs';
 import { withoutUnused } from './bundle-parts.mjs';
+import { unusedSchemasFallAway } from './bundle-schemas.mjs';
 
 /** What a person or a program starts or imports: name in `dist/` → source. */
 export const entries = {
@@ -57,7 +58,7 @@ export function bundleOptions(root) {
  * for each set of programs that shares it, a worker loads sixty of them; made for itself it is two.
  */
 export function distBundles(root) {
-  const options = { ...bundleOptions(root), plugins: [builtinsByRequire] };
+  const options = { ...bundleOptions(root), plugins: [unusedSchemasFallAway, builtinsByRequire] };
   const { interlock, 'interlock-worker': worker, ...forHandlers } = entries;
   const single = { ...options, splitting: false };
   delete single.chunkNames;
@@ -68,7 +69,7 @@ export function distBundles(root) {
     {
       ...single,
       entryPoints: workerMain,
-      plugins: [beside(interlockMain), withoutUnused, builtinsByRequire],
+      plugins: [beside(interlockMain), withoutUnused, ...options.plugins],
     },
     // One instance of what a host, a handler and the SDK in it have in common.
     { ...options, entryPoints: forHandlers },

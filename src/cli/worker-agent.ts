@@ -6,13 +6,11 @@ import { release } from 'node:os';
 import { resolve } from 'node:path';
 import { createHostCarrier } from '../carriers/hosts.ts';
 import type { ProcessCarrier } from '../carriers/process-carrier.ts';
-import { TaskError } from '../contract/errors.ts';
 import { VERSION } from '../contract/version.ts';
 import { hostReasonOf } from '../core/host-reason.ts';
 import type { Log } from '../ports/log.ts';
 import type { Spool } from '../spool/index.ts';
 import { collectGarbage } from '../system/collect-garbage.ts';
-import type { KeySource } from '../wire/key.ts';
 import { serviceAddress } from '../wire/service-url.ts';
 import type { Worker, WorkerEnd } from '../worker/worker.ts';
 import { agentLog } from './agent-log.ts';
@@ -79,7 +77,9 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   const parts = await import('./agent-parts.ts');
 
   // Only where somebody has named one; the answer comes while the rest is made ready.
-  const project = checkProject(call, key.source);
+  const project = namesProject(settings)
+    ? import('./check-project.ts').then(({ checkProject }) => checkProject(call, key.source))
+    : Promise.resolve();
   project.catch(() => {});
 
   const processInfo = await parts.systemProcessInfo();
@@ -237,23 +237,8 @@ function agentHosts({ io, settings }: WorkerCall, log: Log, sessionId: string): 
   });
 }
 
-/** Rejects with `PROJECT_MISMATCH`. A control plane that does not answer now is no reason not to start. */
-async function checkProject({ io, settings }: WorkerCall, key: KeySource): Promise<void> {
-  const { project, from } = settings;
-  if (from.project === 'default' || from.project.startsWith('the profile')) return;
-  const [{ doctorAnswer }, { openDoors }] = await Promise.all([
-    import('../contract/service.ts'),
-    import('./doors.ts'),
-  ]);
-  await using doors = openDoors({ io, settings });
-  const call = { method: 'GET', path: '/doctor', statuses: [200], schema: doctorAnswer } as const;
-  const answer = await doors.open(key).call(call);
-  if (answer.kind !== 'ok' || answer.value.project === project) return;
-  throw new TaskError(
-    'PROJECT_MISMATCH',
-    `The key belongs to project "${answer.value.project}", and ${from.project} says "${project}".`,
-    { hint: `Use a task-worker key of "${project}", or leave the project out.` },
-  );
+function namesProject({ from }: WorkerCall['settings']): boolean {
+  return from.project !== 'default' && !from.project.startsWith('the profile');
 }
 
 /** Reports or attempts of an earlier session: then a worker without handlers still has something to do. */
