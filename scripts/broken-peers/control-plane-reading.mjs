@@ -100,7 +100,7 @@ export const faults = [
   {
     name: 'doubles-log-lines',
     file: report,
-    find: "if (said.op === 'log' && !verdict.replayed) {",
+    find: "if (said.op === 'log' && !replayed) {",
     replace: "if (said.op === 'log') {",
     cases: ['reading/logs'],
   },
@@ -193,9 +193,13 @@ export const faults = [
   {
     name: 'binds-an-attempt-to-its-key',
     file: report,
-    find: '  const { attempt } = found.attempt;\n',
-    replace:
-      "  const { attempt } = found.attempt;\n  if ((await tx.worker(project, attempt.workerId))?.keyId !== key.id)\n    return refusal('SCOPE_DENIED', 'Another key claimed it.');\n",
+    find: '    const { attempt } = under;\n',
+    replace: `    const { attempt } = under;
+    if ((await tx.worker(project, attempt.workerId))?.keyId !== key.id) {
+      answers.push(refusal('SCOPE_DENIED', 'Another key claimed it.'));
+      continue;
+    }
+`,
     cases: ['scopes/any-worker-key', 'keys/revoke-does-not-drain'],
   },
 

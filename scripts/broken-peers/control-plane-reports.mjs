@@ -16,7 +16,7 @@ export const faults = [
   {
     name: 'the lease token of a report is not compared',
     file: 'src/control-plane/report.ts',
-    find: 'tokenFits: tokenFits(services.secret, services.store.epoch, holder, said.leaseToken),',
+    find: 'tokenFits: under.tokenFits(services, said.leaseToken),',
     replace: 'tokenFits: true,',
     cases: ['fencing/wrong-token', 'fencing/token-of-another-attempt'],
   },
@@ -251,10 +251,12 @@ export const faults = [
   {
     name: 'nothing is taken of the attempts of a superseded session',
     file: 'src/control-plane/report.ts',
-    find: '  const holder = { project, attemptId: attempt.id, fence: attempt.fence };',
-    replace: `  if ((await tx.session(project, attempt.workerId, attempt.sessionId))?.superseded)
-    return refusal('SESSION_SUPERSEDED', 'Another worker has taken over.');
-  const holder = { project, attemptId: attempt.id, fence: attempt.fence };`,
+    find: '    const { attempt } = under;',
+    replace: `    const { attempt } = under;
+    if ((await tx.session(project, attempt.workerId, attempt.sessionId))?.superseded) {
+      answers.push(refusal('SESSION_SUPERSEDED', 'Another worker has taken over.'));
+      continue;
+    }`,
     cases: ['sessions/terminal-reports'],
   },
   {

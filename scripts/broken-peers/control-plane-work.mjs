@@ -261,7 +261,7 @@ export const faults = [
     name: 'a renewal is no sign of life',
     file: 'src/control-plane/report.ts',
     find: "if (said.op === 'renew')\n    await",
-    replace: 'if (said.op === undefined)\n    await',
+    replace: 'if (ref === 0)\n    await',
     cases: ['presence/offline-after'],
   },
   {

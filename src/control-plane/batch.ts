@@ -24,21 +24,21 @@ export function prepareEach<Item, Prepared extends object>(
  * refused has changed nothing, so it takes nothing with it. An item that throws would undo them all; then each has a
  * command of its own, in which it fails alone.
  *
- * @param items those that were refused before are left alone. @returns in the order of `items`. Never rejects.
+ * @param items those that were refused before are left alone. @param work does them all, in their order; it may be run again.
+ * @returns in the order of `items`. Never rejects.
  */
 export async function carryOut<Item extends object, Done extends object>(
   call: KeyedCall,
   items: readonly (Item | Refusal)[],
-  work: (tx: Transaction, item: Item) => Promise<Done | Refusal>,
-): Promise<(Done | Refusal)[]> {
+  work: (
+    tx: Transaction,
+    items: readonly (Item | Refusal)[],
+  ) => Promise<readonly (Done | Refusal)[]>,
+): Promise<readonly (Done | Refusal)[]> {
   const { store } = call.services;
-  if (items.every(isRefusal)) return [...items];
+  if (items.every(isRefusal)) return items;
   try {
-    return await store.write(async (tx) => {
-      const done: (Done | Refusal)[] = [];
-      for (const item of items) done.push(isRefusal(item) ? item : await work(tx, item));
-      return done;
-    }, items.length);
+    return await store.write((tx) => work(tx, items), items.length);
   } catch (error) {
     if (error instanceof TaskError && error.code === 'UNAVAILABLE') {
       const refused = itemFailure(call, error);
@@ -49,7 +49,8 @@ export async function carryOut<Item extends object, Done extends object>(
     items.map(async (item) => {
       if (isRefusal(item)) return item;
       try {
-        return await store.write((tx) => work(tx, item));
+        const [done] = await store.write((tx) => work(tx, [item]));
+        return done as Done | Refusal;
       } catch (error) {
         return itemFailure(call, error);
       }

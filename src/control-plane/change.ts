@@ -10,12 +10,15 @@ import type { AttemptRow, TaskFacts, TaskRow, Transaction } from '../ports/store
 
 /** What the machine decided becomes rows, journal entries and notes; the only place where it does. */
 
+/** What one command, or several that follow each other, made of a task and its attempt. */
+type Made = Pick<Change, 'task' | 'attempt' | 'events'>;
+
 /** Keeps a change of a task. @returns the row as it is now. */
 export async function keepChange(
   tx: Transaction,
   row: TaskRow,
   attemptRow: AttemptRow | undefined,
-  change: Change,
+  change: Made,
 ): Promise<TaskRow> {
   const attempt = change.attempt ?? attemptRow?.attempt;
   if (change.attempt) {
@@ -40,7 +43,7 @@ export async function keepChange(
 }
 
 /** The journal has no gaps: the task's `seq` grows by the entries of the change. */
-function numbered(before: TaskState, change: Change): TaskState {
+function numbered(before: TaskState, change: Made): TaskState {
   const task = change.task ?? before;
   return change.events.length === 0 ? task : { ...task, seq: before.seq + change.events.length };
 }

@@ -53,7 +53,7 @@ async function queueFrom(
     const ahead = queuedAhead(tx.nowMs, row.task);
     backMs = Math.max(backMs, ahead?.backMs ?? 0, row.task.createdAtMs - tx.nowMs);
     const task = ahead?.task ?? { ...row.task };
-    await keepChange(tx, row, undefined, { task, events: [], verdict: { ok: true } });
+    await keepChange(tx, row, undefined, { task, events: [] });
   }
   const last = rows.at(-1);
   const next =

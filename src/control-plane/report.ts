@@ -2,14 +2,15 @@ import { canonical } from '../contract/canonical.ts';
 import { bounds } from '../contract/limits.ts';
 import { plainReport } from '../contract/plain-calls.ts';
 import { type Op, type Report, reportSchemas, terminalOps } from '../contract/worker-calls.ts';
+import type { AttemptState, Verdict } from '../core/task.ts';
 import { applyReport } from '../core/task-report.ts';
 import type { KeyRow, Transaction } from '../ports/store.ts';
 import { type Answer, answerText, isRefusal, type Refusal, refusal } from './answer.ts';
-import { keepChange } from './change.ts';
+import { AttemptUnderWay } from './attempt-under-way.ts';
 import { member, quoted } from './json-text.ts';
-import { sha256, tokenFits } from './lease-token.ts';
+import { sha256 } from './lease-token.ts';
 import type { Services } from './services.ts';
-import { sessionStanding } from './sessions.ts';
+import { SessionStandings } from './sessions.ts';
 import { checkPlain } from './validate.ts';
 
 /** A report as it came in, whichever route it took: `op` and `attemptId` stand in it. */
@@ -40,7 +41,8 @@ export async function report(
 ): Promise<Answer | Refusal> {
   const prepared = prepare(services, given);
   if (isRefusal(prepared)) return prepared;
-  return services.store.write((tx) => apply(tx, services, key, prepared));
+  const [done] = await services.store.write((tx) => apply(tx, services, key, [prepared]));
+  return done as Answer | Refusal;
 }
 
 /** Everything that needs no look into the store. */
@@ -91,45 +93,92 @@ function tooLargeDetails(raw: GivenReport['raw']): Refusal | undefined {
   });
 }
 
+/**
+ * Reports of one command, one after the other. Those of one attempt that follow each other (the late `start` of a short job and its end)
+ * find it once, and what they did is kept as one change.
+ *
+ * @param reports those that were refused before are left alone. @returns in the order of `reports`.
+ */
 export async function apply(
   tx: Transaction,
   services: Services,
   key: KeyRow,
-  { said, hash, valueJson }: Prepared,
-): Promise<Answer | Refusal> {
+  reports: readonly (Prepared | Refusal)[],
+): Promise<(Answer | Refusal)[]> {
   const { project } = key;
-  const found = await tx.attempt(project, said.attemptId);
-  if (!found) {
-    return refusal('NOT_FOUND', `There is no attempt ${said.attemptId} in project ${project}.`, {
-      kind: 'attempt',
-      project,
-    });
+  const standings = new SessionStandings(tx);
+  const answers: (Answer | Refusal)[] = [];
+  let under: AttemptUnderWay | undefined;
+  for (const one of reports) {
+    if (isRefusal(one)) {
+      answers.push(one);
+      continue;
+    }
+    const { said, hash, valueJson } = one;
+    if (under?.attempt.id !== said.attemptId) {
+      await under?.keep(tx);
+      const found = await tx.attempt(project, said.attemptId);
+      under = found && new AttemptUnderWay(found);
+    }
+    if (under === undefined) {
+      answers.push(noAttempt(said.attemptId, project));
+      continue;
+    }
+    const { attempt } = under;
+    const session =
+      said.op === 'start' || said.op === 'effect'
+        ? (standings.known(attempt, said.sessionId) ??
+          (await standings.of(attempt, said.sessionId)))
+        : undefined;
+    const verdict = under.take(
+      applyReport(tx.nowMs, under.task, attempt, said, {
+        hash,
+        valueJson,
+        tokenFits: under.tokenFits(services, said.leaseToken),
+        session,
+        chance: services.random.fraction(),
+      }),
+    );
+    if (verdict.ok && (said.op === 'log' || said.op === 'renew'))
+      await keepBeside(tx, services, under, said, verdict);
+    answers.push(
+      verdict.ok
+        ? accepted(attempt, said.op, verdict)
+        : refusal(verdict.code, verdict.detail, verdict.more),
+    );
   }
-  const { attempt } = found.attempt;
-  const holder = { project, attemptId: attempt.id, fence: attempt.fence };
-  const session =
-    said.op === 'start' || said.op === 'effect'
-      ? await sessionStanding(tx, attempt, said.sessionId)
-      : undefined;
-  const change = applyReport(tx.nowMs, found.row.task, attempt, said, {
-    hash,
-    valueJson,
-    tokenFits: tokenFits(services.secret, services.store.epoch, holder, said.leaseToken),
-    session,
-    chance: services.random.fraction(),
-  });
-  await keepChange(tx, found.row, found.attempt, change);
-  const { verdict } = change;
-  if (!verdict.ok) return refusal(verdict.code, verdict.detail, verdict.more);
-  if (said.op === 'log' && !verdict.replayed) {
-    const { logLinesPerTask, logCharsPerTask } = services.timing;
-    const bounds = { lines: logLinesPerTask, chars: logCharsPerTask };
-    await tx.addLogs(found.row.ref, attempt.number, said.lines, bounds);
+  await under?.keep(tx);
+  return answers;
+}
+
+/** What is no state of the attempt: lines, and that its worker lives. */
+async function keepBeside(
+  tx: Transaction,
+  { timing }: Services,
+  { ref, attempt }: AttemptUnderWay,
+  said: Extract<Report, { op: 'log' | 'renew' }>,
+  { replayed }: Accepted,
+): Promise<void> {
+  if (said.op === 'log' && !replayed) {
+    const bounds = { lines: timing.logLinesPerTask, chars: timing.logCharsPerTask };
+    await tx.addLogs(ref, attempt.number, said.lines, bounds);
   }
   if (said.op === 'renew')
-    await tx.touchWorker(project, attempt.workerId, attempt.sessionId, services.timing.touchGapMs);
+    await tx.touchWorker(attempt.project, attempt.workerId, attempt.sessionId, timing.touchGapMs);
+}
+
+function noAttempt(id: string, project: string): Refusal {
+  return refusal('NOT_FOUND', `There is no attempt ${id} in project ${project}.`, {
+    kind: 'attempt',
+    project,
+  });
+}
+
+type Accepted = Extract<Verdict, { ok: true }>;
+
+function accepted(attempt: AttemptState, op: Op, verdict: Accepted): Answer {
   return answerText(
-    `{"accepted":true,"attemptId":${quoted(attempt.id)},"fence":${attempt.fence},"op":"${said.op}"` +
+    `{"accepted":true,"attemptId":${quoted(attempt.id)},"fence":${attempt.fence},"op":"${op}"` +
       `${member('leaseMs', verdict.leaseMs)}${member('cancelRequested', verdict.cancelRequested)}` +
       `${member('replayed', verdict.replayed)}}`,
   );

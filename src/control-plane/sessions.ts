@@ -1,4 +1,5 @@
 import { keyState } from '../core/key-rules.ts';
+import type { AttemptState } from '../core/task.ts';
 import type { KeyRow, Transaction, WorkerRow } from '../ports/store.ts';
 import { type Refusal, refusal } from './answer.ts';
 import type { Timing } from './services.ts';
@@ -92,13 +93,42 @@ export function superseded(workerId: string): Refusal {
   );
 }
 
-/** What a session is to a worker id, for the gates. */
-export async function sessionStanding(
-  tx: Transaction,
-  attempt: { readonly project: string; readonly workerId: string; readonly sessionId: string },
-  sessionId: string,
-): Promise<'current' | 'superseded' | 'unknown'> {
-  const seen = await tx.session(attempt.project, attempt.workerId, sessionId);
-  if (seen?.superseded) return 'superseded';
-  return seen && sessionId === attempt.sessionId ? 'current' : 'unknown';
+type Standing = 'current' | 'superseded' | 'unknown';
+
+/** What sessions are to worker ids, for the gates, as one command finds them: reports that follow each other ask for the same. */
+export class SessionStandings {
+  readonly #tx: Transaction;
+  #last:
+    | { readonly attempt: Held; readonly sessionId: string; readonly standing: Standing }
+    | undefined;
+
+  constructor(tx: Transaction) {
+    this.#tx = tx;
+  }
+
+  /** Where it was just asked for. */
+  known(attempt: Held, sessionId: string): Standing | undefined {
+    const last = this.#last;
+    const same =
+      last?.sessionId === sessionId &&
+      last.attempt.workerId === attempt.workerId &&
+      last.attempt.sessionId === attempt.sessionId &&
+      last.attempt.project === attempt.project;
+    return same ? last.standing : undefined;
+  }
+
+  async of(attempt: Held, sessionId: string): Promise<Standing> {
+    const standing = await this.#look(attempt, sessionId);
+    this.#last = { attempt, sessionId, standing };
+    return standing;
+  }
+
+  async #look(attempt: Held, sessionId: string): Promise<Standing> {
+    const seen = await this.#tx.session(attempt.project, attempt.workerId, sessionId);
+    if (seen?.superseded) return 'superseded';
+    return seen && sessionId === attempt.sessionId ? 'current' : 'unknown';
+  }
 }
+
+/** Whose an attempt is. */
+type Held = Pick<AttemptState, 'project' | 'workerId' | 'sessionId'>;

@@ -73,7 +73,19 @@ export function prepare(
   };
 }
 
-export async function keep(
+/** Those of a batch, one after the other. */
+export async function keepAll(
+  tx: Transaction,
+  services: Services,
+  key: KeyRow,
+  all: readonly (Prepared | Refusal)[],
+): Promise<(Kept | Refusal)[]> {
+  const kept: (Kept | Refusal)[] = [];
+  for (const one of all) kept.push(isRefusal(one) ? one : await keep(tx, services, key, one));
+  return kept;
+}
+
+async function keep(
   tx: Transaction,
   { random, policy }: Services,
   key: KeyRow,

@@ -160,7 +160,6 @@ async function extendFrom(
       task: row.task,
       attempt: leaseAnew(tx.nowMs, attempt.attempt),
       events: [],
-      verdict: { ok: true },
     });
   }
   return { count: open.length, ref: open.at(-1)?.attempt.ref ?? afterRef };

@@ -81,6 +81,64 @@ it.each([{ toString: 1 }, [{ toString: 1 }], 7, null, 'toString', 'renew'])(
   },
 );
 
+/** Reports of two attempts, in turns and behind each other: beginning, words, end, end again, and what comes too late. */
+async function manyReports(world: World): Promise<Record<string, unknown>[]> {
+  for (const pool of ['a', 'b', 'c']) await world.submit({ pool });
+  const [a, b, c] = await world.claim('w1', { pools: ['a', 'b', 'c'], max: 3 });
+  const said = (attempt: typeof a, op: string, more = {}) => {
+    const { taskId, attemptId, fence, leaseToken } = attempt;
+    return { op, taskId, attemptId, fence, leaseToken, ...more };
+  };
+  const line = { at: '2026-01-01T00:00:00.000Z', level: 'info', text: 'half' };
+  const error = { code: 'BUSY', message: 'later', retryable: true };
+  return [
+    said(a, 'start', { sessionId: 'ses-w1' }),
+    said(a, 'progress', { n: 1, percent: 50, checkpoint: { at: 7 } }),
+    said(a, 'complete', { result: { ok: true } }),
+    said(a, 'complete', { result: { ok: true } }),
+    said(b, 'start', { sessionId: 'ses-other' }),
+    said(b, 'log', { n: 1, lines: [line] }),
+    said(a, 'renew'),
+    said(b, 'fail', { error }),
+    said(b, 'complete', { result: null }),
+    said(c, 'renew'),
+    said(c, 'start', { sessionId: 'ses-w1' }),
+    said(c, 'renew', { leaseToken: 'il' }),
+    said({ ...c, attemptId: 'att_none' }, 'renew'),
+    said(c, 'unknown', { error }),
+  ];
+}
+
+it('reports in a batch come to what the same reports come to one by one', async () => {
+  const seen = [];
+  for (const together of [false, true]) {
+    const world = await World.start({ random: new SimulatedRandom(7) });
+    const reports = await manyReports(world);
+    const replies = [];
+    if (together) {
+      const { body } = await world.call('POST', '/attempts/batch', { body: { reports } });
+      replies.push(...body.results);
+    } else
+      for (const report of reports)
+        replies.push(
+          await world.call('POST', `/attempts/${report.attemptId}/${report.op}`, { body: report }),
+        );
+    const answers = replies.map(({ status, body: { requestId: _, ...body } }) => ({
+      status,
+      body,
+    }));
+    const { body: page } = await world.call('GET', '/tasks?include=result');
+    const journals = [];
+    for (const { id } of page.tasks)
+      journals.push((await world.call('GET', `/tasks/${id}/events`)).body);
+    seen.push({ answers, page, journals });
+    await world.app.stop();
+  }
+  const [apart, together] = seen;
+  expect(new Set(apart?.answers.map(({ status }) => status))).toEqual(new Set([200, 404, 409]));
+  expect(together).toEqual(apart);
+});
+
 it('tasks that are kept are told as kept, though the look at the workers fails behind the commit', async () => {
   const clock = new SimulatedClock({ wallMs: Date.UTC(2026, 0, 1) });
   const random = new SimulatedRandom(7);

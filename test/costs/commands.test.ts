@@ -24,6 +24,8 @@ const MOST = {
   reports: { commits: 2, statements: 12 },
   // The same without a command and a key of its own for each.
   reportBatch: { commits: 1, statements: 8 },
+  // Two reports of one attempt find it once and are kept as one change; one entry of the journal more.
+  startedAndEnded: { commits: 1, statements: 9 },
 } as const;
 
 let world: World;
@@ -121,3 +123,14 @@ it('a batch of a hundred reports is one commit', () =>
   cost('reportBatch', 100, claimed, (attempts) =>
     world.call('POST', '/attempts/batch', { body: { reports: attempts.map(complete) } }),
   ));
+
+it('the late start of an attempt costs little more beside its end', () =>
+  cost('startedAndEnded', 50, claimed, (attempts) => {
+    const both = (attempt: Reply['body']) => {
+      const end = complete(attempt);
+      return [{ ...end, op: 'start', sessionId: 'ses-w1', result: undefined }, end];
+    };
+    return world.call('POST', '/attempts/batch', {
+      body: { reports: attempts.slice(0, 50).flatMap(both) },
+    });
+  }));

@@ -17,7 +17,7 @@ import { invalid } from '../body.ts';
 import type { KeyedCall, Route } from '../call.ts';
 import { elements, memberBytes } from '../spans.ts';
 import { openProducerStream } from '../streams.ts';
-import { factsAfter, keep, prepare, submit, told } from '../submit.ts';
+import { factsAfter, keepAll, prepare, submit, told } from '../submit.ts';
 import { taskOf } from '../task-of.ts';
 import { instantText, taskViewText } from '../task-view.ts';
 import { GONE } from '../turns.ts';
@@ -48,7 +48,7 @@ export const producerRoutes = {
       const large = span !== undefined && span.to - span.from > inlineBytes / MAX_BYTES_PER_CHAR;
       return prepare(services, key, item, large ? memberBytes(body.text, 'input', span.from) : 0);
     });
-    const kept = await carryOut(call, prepared, (tx, one) => keep(tx, services, key, one));
+    const kept = await carryOut(call, prepared, (tx, all) => keepAll(tx, services, key, all));
     const facts = await factsAfter(services, key.project);
     const answers: (Answer | Refusal)[] = [];
     for (const one of kept) {

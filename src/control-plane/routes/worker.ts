@@ -96,7 +96,7 @@ export const workerRoutes = {
           : 0;
       return prepare(services, { raw: item, valueBytes });
     });
-    const answers = await carryOut(call, prepared, (tx, one) => apply(tx, services, key, one));
+    const answers = await carryOut(call, prepared, (tx, all) => apply(tx, services, key, all));
     return answerText(`{"results":${itemsText(answers, call.requestId)}}`);
   },
 
