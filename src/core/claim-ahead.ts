@@ -24,6 +24,10 @@ export interface AheadFacts {
   readonly slow: number;
   /** Of every type that may be claimed, one each. */
   readonly types: readonly AheadType[];
+  /** The last claim brought all that it asked for: more of the same is there. */
+  readonly moreThere: boolean;
+  /** One of another type was claimed beyond the free slots, and waits. */
+  readonly othersWait: boolean;
   /** Since a claim was sent for every type that is served here. */
   readonly sinceAllMs: number;
 }
@@ -49,11 +53,15 @@ export function claimAhead(facts: AheadFacts): Ahead {
     const slots = facts.maxConcurrent - facts.slow;
     return { extra: room(slots, typical, facts.waiting), shortOnly: false };
   }
-  // A free slot belongs to whatever comes first, and what may take hours must not have short ones wait behind it …
-  if (facts.claimable > 0) return nothingAhead;
-  // … nor may short ones that come again and again keep it from every slot.
-  if (facts.sinceAllMs > aheadDefaults.othersMs) return nothingAhead;
-  const slots = short.reduce((sum, { working }) => sum + working, 0);
+  // What may take hours must not have short ones wait behind it …
+  if (facts.othersWait) return nothingAhead;
+  // … nor may short ones that come again and again keep it from every slot: one of whatever comes first, behind those that wait.
+  const others = facts.sinceAllMs > aheadDefaults.othersMs;
+  // A free slot belongs to whatever comes first, too. While more short ones are there it is one of theirs that has just ended:
+  // else handlers that are over before the next claim is answered would have each claim ask for the free slots alone.
+  if (facts.claimable > 0 && (others || !facts.moreThere)) return nothingAhead;
+  const slots = short.reduce((sum, { working }) => sum + working, facts.claimable);
+  if (others) return { extra: Math.min(1, slots), shortOnly: false };
   const extra = room(slots, typical, facts.waiting);
   return { extra, shortOnly: extra > 0 };
 }

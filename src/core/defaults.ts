@@ -178,10 +178,10 @@ export const workerDefaults = {
   reportsGatherMs: 10,
   /**
    * While short work waits here for its slot, more reports are a moment away, and nobody waits for a single one: calls keep
-   * this much apart, unless so many are there.
+   * this much apart, unless so many are there: a call is full with them and the starts that go before them.
    */
   reportsAheadGatherMs: 16,
-  reportsAheadForOneCall: 64,
+  reportsAheadForOneCall: 50,
   /** A type whose handler could not be started is left out of claims so long: each try costs a task one of its tries. */
   typePause: { initialMs: SECOND, factor: 2, maxMs: MINUTE, jitter: 0.2 },
   /**
@@ -217,9 +217,9 @@ export const workerDefaults = {
   logLinesWaiting: 2_000,
   /**
    * Handlers need not wait for the fsync of earlier reports while at most so many are being written: what a disk of 1 ms
-   * gathers for one fsync at thousands a second …
+   * gathers for one fsync at ten thousand a second, and as many being written …
    */
-  endingMost: 64,
+  endingMost: 128,
   /** … and while their results have at most so many bytes in all: beyond it they would be the memory's flood. */
   endingBytesMost: 1_048_576,
   /**
@@ -227,7 +227,7 @@ export const workerDefaults = {
    * half of those that may be on their way to the disk (`endingMost`), so that no slot waits for it.
    */
   writesAheadGatherMs: 4,
-  writesAtOnce: 32,
+  writesAtOnce: 64,
   /** A report waits at most so long for what its handler said before and is still on its way. */
   wordsWaitMs: 2 * SECOND,
   /** After a drain: how long the spool may still be emptied before the exit. */
@@ -252,8 +252,8 @@ export const aheadDefaults = {
   runs: 16,
   /** As much as the slots do in this time: a claim there and back, its record, and what else a commit takes. */
   workMs: 20,
-  /** And at most so many, so that a crash or a handler that hangs gives back a handful. */
-  most: 64,
+  /** And at most so many, so that a crash or a handler that hangs gives back few: what two claims bring (`bounds.claimMax`). */
+  most: 200,
   /** Shorter runs are as good as this: it is below what can be measured. */
   leastRunMs: 0.1,
   /** While other types are served too, short ones come before them at most so long. */

@@ -19,6 +19,8 @@ export class ClaimedAhead {
   #pausedUntil = Number.NEGATIVE_INFINITY;
   /** When a claim was last sent for all types. */
   #allAskedAt = Number.NEGATIVE_INFINITY;
+  /** The last one that came beyond the free slots and is not known to be short. */
+  #other: Held | undefined;
   #timer: Timer | undefined;
 
   constructor(ctx: WorkerContext, attempts: Attempts, reports: ReportLoop) {
@@ -28,13 +30,17 @@ export class ClaimedAhead {
     ctx.onTypePaused = (type) => this.#giveBack((held) => isOf(held, type), 'type-paused');
   }
 
-  /** What may be claimed beyond the free slots, now. */
-  plan(): Ahead {
+  /**
+   * What may be claimed beyond the free slots, now.
+   * @param moreThere the last claim brought all that it asked for
+   */
+  plan(moreThere: boolean): Ahead {
     const { durations, pauses, ports, settings } = this.#ctx;
     const now = ports.clock.now();
     const { claimable, waiting } = this.#attempts.slots;
-    if (pauses.some || now < this.#pausedUntil || waiting * 2 > aheadDefaults.most)
-      return nothingAhead;
+    const sinceAllMs = now - this.#allAskedAt;
+    const enough = waiting * 2 > aheadDefaults.most && sinceAllMs <= aheadDefaults.othersMs;
+    if (pauses.some || now < this.#pausedUntil || enough) return nothingAhead;
     const types = settings.handlers.map(({ type, schemaVersion }) => {
       const key = typeKey(type, schemaVersion);
       const [longestMs, meanMs] = [durations.longestMs(key), durations.meanMs(key)];
@@ -52,8 +58,18 @@ export class ClaimedAhead {
       }
     }
     const { maxConcurrent } = settings;
-    const sinceAllMs = now - this.#allAskedAt;
-    return claimAhead({ maxConcurrent, claimable, waiting, slow, types, sinceAllMs });
+    const othersWait = this.#other?.state.phase === 'claimed' && !this.#other.state.slot;
+    const facts = {
+      maxConcurrent,
+      claimable,
+      waiting,
+      slow,
+      types,
+      moreThere,
+      othersWait,
+      sinceAllMs,
+    };
+    return claimAhead(facts);
   }
 
   /** Those whose handlers are known to be short. */
@@ -72,6 +88,8 @@ export class ClaimedAhead {
   came(held: Held): void {
     const { clock } = this.#ctx.ports;
     held.aheadSince = clock.now();
+    const { type, schemaVersion } = held.attempt;
+    if (!isShort(this.#ctx.durations.longestMs(typeKey(type, schemaVersion)))) this.#other = held;
     this.#timer ??= clock.timer(aheadDefaults.waitMs, () => this.#look());
   }
 

@@ -64,7 +64,7 @@ export class ClaimLoop {
 
   async #run(): Promise<void> {
     while (!this.#over()) {
-      this.#plan = this.#ahead.plan();
+      this.#plan = this.#ahead.plan(this.#polling.full === true);
       this.#ctx.contact.claimsDue(this.#everyMs(), this.#failures > 0);
       const left = this.#dueAt() - this.#ctx.ports.clock.now();
       if (left > 0) {

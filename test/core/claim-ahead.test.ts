@@ -6,7 +6,15 @@ const { most, othersMs, runs, shortMs, workMs } = aheadDefaults;
 const short = (longestMs: number, working = 0) => ({ longestMs, meanMs: longestMs, working });
 const long = { longestMs: 10_000, meanMs: 10_000, working: 0 };
 const unknown = { longestMs: undefined, meanMs: undefined, working: 0 };
-const idle = { maxConcurrent: 4, claimable: 4, waiting: 0, slow: 0, sinceAllMs: 0 };
+const idle = {
+  maxConcurrent: 4,
+  claimable: 4,
+  waiting: 0,
+  slow: 0,
+  moreThere: false,
+  othersWait: false,
+  sinceAllMs: 0,
+};
 const busy = { ...idle, claimable: 0 };
 
 const extra = (facts: Parameters<typeof claimAhead>[0]) => claimAhead(facts).extra;
@@ -63,10 +71,24 @@ it('claims short ones alone behind slots in which short ones work', () => {
   expect(claimAhead({ ...busy, types: [short(10, 0), long] }).extra).toBe(0);
 });
 
-it('lets other types wait only so long behind short ones', () => {
+it('takes a free slot for one of the short ones while more of them are there', () => {
+  const facts = { ...idle, claimable: 1, moreThere: true, types: [short(10, 3), long] };
+  expect(claimAhead(facts)).toEqual({ extra: (4 * workMs) / 10, shortOnly: true });
+  expect(extra({ ...facts, sinceAllMs: othersMs + 1 })).toBe(0);
+});
+
+it('lets other types wait only so long behind short ones, then claims one of any type', () => {
   const types = [short(10, 2), long];
-  expect(extra({ ...busy, sinceAllMs: othersMs, types })).toBeGreaterThan(0);
-  expect(extra({ ...busy, sinceAllMs: othersMs + 1, types })).toBe(0);
+  expect(claimAhead({ ...busy, sinceAllMs: othersMs, types }).shortOnly).toBe(true);
+  const late = { ...busy, waiting: most, sinceAllMs: othersMs + 1 };
+  expect(claimAhead({ ...late, types })).toEqual({ extra: 1, shortOnly: false });
+  expect(extra({ ...late, types: [short(10, 0), long] })).toBe(0);
+});
+
+it('claims nothing ahead behind one of another type that waits', () => {
+  const types = [short(10, 2), long];
+  expect(extra({ ...busy, othersWait: true, types })).toBe(0);
+  expect(extra({ ...busy, othersWait: true, sinceAllMs: othersMs + 1, types })).toBe(0);
 });
 
 it('knows a type by the longest of its last runs, and not before there were enough', () => {

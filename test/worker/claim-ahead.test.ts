@@ -44,6 +44,23 @@ it.each([1, 4])(
   },
 );
 
+it('claims ahead beside types that are not known, also where handlers end before the next claim is answered', async () => {
+  const world = new SimWorld();
+  const all = offer(world, 600);
+  const { script } = handlers(world);
+  world.transport.latencyMs = 5;
+  await world.start({
+    maxConcurrent: 4,
+    handlers: [handler('demo/hello'), handler('demo/other')],
+    scripts: { 'demo/hello': script },
+  });
+  await world.until(() => all.every(({ ended }) => ended?.op === 'complete'), 60_000);
+  // The first claims are for the free slots alone, since nothing is known; then each brings many.
+  expect(claims(world).length).toBeLessThan(all.length / 8);
+  expect(world.transport.sent('release')).toEqual([]);
+  world.check();
+});
+
 it('claims nothing ahead for handlers that are longer', async () => {
   const world = new SimWorld();
   const all = offer(world, 60);
