@@ -1,5 +1,4 @@
 import { isatty } from 'node:tty';
-import { pino } from 'pino';
 import type { Log, LogFields, LogLevel } from '../ports/log.ts';
 import { lineWriter } from './line-writer.ts';
 import { redact, redactText } from './redact.ts';
@@ -23,7 +22,7 @@ export interface SystemLog extends Log {
   flush(): Promise<void>;
 }
 
-/** The log of a process: pino's lines, without secrets, to a writer that neither throws nor blocks. */
+/** The log of a process: lines without secrets, to a writer that neither throws nor blocks. */
 export function systemLog(options: SystemLogOptions = {}): SystemLog {
   const fd = options.fd ?? 2;
   const terminal = isatty(fd);
@@ -43,20 +42,13 @@ export function systemLog(options: SystemLogOptions = {}): SystemLog {
     return toLine(`${JSON.stringify(record)}\n`);
   });
 
-  const logger = pino(
-    {
-      level: options.level ?? 'info',
-      base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    { write: (json: string) => writer.write(toLine(json)) },
-  );
-
+  let least = LEVELS.indexOf(options.level ?? 'info');
   const at = (level: LogLevel) => (event: string, text: string, fields?: LogFields) => {
-    if (!logger.isLevelEnabled(level)) return;
+    if (LEVELS.indexOf(level) < least) return;
     try {
-      logger[level]({ event, ...named(redact(fields ?? {})) }, redactText(text));
+      const head = { level, time: new Date().toISOString(), event };
+      const record = { ...head, ...named(redact(fields ?? {})), msg: redactText(text) };
+      writer.write(toLine(`${JSON.stringify(record)}\n`));
     } catch {
       // A value that cannot be written costs its line, never more.
     }
@@ -67,7 +59,7 @@ export function systemLog(options: SystemLogOptions = {}): SystemLog {
     warn: at('warn'),
     error: at('error'),
     setLevel: (level) => {
-      logger.level = level;
+      least = LEVELS.indexOf(level);
     },
     flush: () => writer.flush(),
   };
@@ -82,4 +74,5 @@ function named(fields: unknown): Record<string, unknown> {
   return safe;
 }
 
+const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 const OWN = new Set(['level', 'time', 'event', 'msg']);
