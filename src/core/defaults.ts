@@ -228,6 +228,11 @@ export const workerDefaults = {
    */
   writesAheadGatherMs: 4,
   writesAtOnce: 64,
+  /**
+   * A begin that was not marked before it (of a short task that waited in its host) is mostly told together with its end: it is
+   * marked if there is no end so long after.
+   */
+  beginSeenMs: 5,
   /** A report waits at most so long for what its handler said before and is still on its way. */
   wordsWaitMs: 2 * SECOND,
   /** After a drain: how long the spool may still be emptied before the exit. */

@@ -15,6 +15,7 @@ import {
   type MarkRecord,
   type ReportRecord,
 } from './records.ts';
+import type { RunningBook } from './running-book.ts';
 import { type Place, SegmentWriter, type Written } from './segment-writer.ts';
 import type { Found } from './settle.ts';
 import { type SpooledReport, spooledReport } from './spooled-report.ts';
@@ -28,6 +29,7 @@ export class ReportBook {
   readonly #disk: Disk;
   readonly #path: string;
   readonly #clock: Clock;
+  readonly #running: RunningBook;
   readonly #folder: GroupFolder;
   readonly #segments: SegmentWriter;
   /** Of large ones, each a file of its own. */
@@ -39,6 +41,8 @@ export class ReportBook {
   /** Of large lines that were placed a moment ago. */
   readonly #offsets = new Map<string, number>();
   readonly #closing = new Set<Promise<unknown>>();
+  /** Of those that wait for their running records: resolves when they do not any more. */
+  readonly #told = new Set<Promise<unknown>>();
   #owed = 0;
   #owedBytes = 0;
 
@@ -46,8 +50,10 @@ export class ReportBook {
     ports: { readonly disk: Disk; readonly clock: Clock; readonly log: Log },
     path: string,
     nextName: () => string,
+    running: RunningBook,
   ) {
     this.#disk = ports.disk;
+    this.#running = running;
     this.#path = path;
     this.#clock = ports.clock;
     this.#folder = new GroupFolder(ports.disk, path, ports.log);
@@ -96,10 +102,7 @@ export class ReportBook {
     this.#folder.removeRefused();
   }
 
-  /**
-   * @param then what has to be on disk before this report's file may be removed.
-   */
-  async write(record: ReportRecord, then: () => Promise<unknown>): Promise<SpooledReport> {
+  async write(record: ReportRecord): Promise<SpooledReport> {
     const { attemptId } = record.body;
     const before = this.#writing.get(attemptId);
     const written = (async () => {
@@ -111,8 +114,8 @@ export class ReportBook {
     this.#writing.set(attemptId, written);
     try {
       const { place, line } = await written;
-      const earlier = this.#close([attemptId]);
-      const after = Promise.all([earlier, then()]);
+      const earlier = this.#close([attemptId], true);
+      const after = Promise.all([earlier, this.#running.end([attemptId])]);
       return this.#add(place, spooledReport(record, line.bytes, line.sum), after);
     } finally {
       if (this.#writing.get(attemptId) === written) this.#writing.delete(attemptId);
@@ -122,11 +125,9 @@ export class ReportBook {
   /**
    * Many at once, of an attempt each, in one pass. In the same order: what is durable, and a promise where one is refused, or
    * goes by its own way and may take longer.
-   * @param then what has to be on disk before the files of these reports may be removed.
    */
   async writeEach(
     records: readonly ReportRecord[],
-    then: (attemptIds: readonly string[]) => Promise<unknown>,
   ): Promise<(SpooledReport | Promise<SpooledReport>)[]> {
     const together: { id: string; line: Line }[] = [];
     const alone = new Map<number, Promise<SpooledReport>>();
@@ -139,7 +140,7 @@ export class ReportBook {
         line.bytes > spoolDefaults.segmentRecordBytes ||
         this.#writing.has(attemptId)
       ) {
-        const own = this.write(record, () => then([attemptId]));
+        const own = this.write(record);
         own.catch(() => {});
         alone.set(i, own);
       } else together.push({ id: attemptId, line });
@@ -153,9 +154,9 @@ export class ReportBook {
       if (this.#writing.get(id) === written) this.#writing.delete(id);
       if (places[i]?.place === undefined) continue;
       durable.push(id);
-      if (this.#open.has(id)) earlier.push(this.#close([id]));
+      if (this.#open.has(id)) earlier.push(this.#close([id], true));
     }
-    const ended = then(durable);
+    const ended = this.#running.end(durable);
     const after = earlier.length === 0 ? ended : Promise.all([...earlier, ended]);
     let next = 0;
     return records.map((record, i) => {
@@ -179,14 +180,17 @@ export class ReportBook {
     return { file, offset };
   }
 
-  /** Done with. A record that is not open any more is fine. */
-  done(all: readonly SpooledReport[]): Promise<unknown> {
+  /**
+   * Done with. A record that is not open any more is fine. Resolves when the disk knows.
+   * @param haste at once, not with the next record
+   */
+  done(all: readonly SpooledReport[], haste: boolean): Promise<unknown> {
     const ids: string[] = [];
     for (const spooled of all) {
       const { attemptId } = spooled.head;
       if (this.#open.get(attemptId)?.spooled === spooled) ids.push(attemptId);
     }
-    return this.#close(ids);
+    return this.#close(ids, haste);
   }
 
   /**
@@ -240,15 +244,18 @@ export class ReportBook {
 
   /** Nothing follows the refused report of this attempt. */
   letGo(attemptId: string): Promise<unknown> {
-    return this.#open.get(attemptId)?.heldBack ? this.#close([attemptId]) : Promise.resolve();
+    return this.#open.get(attemptId)?.heldBack ? this.#close([attemptId], true) : Promise.resolve();
   }
 
   async idle(): Promise<void> {
+    await Promise.allSettled(this.#writing.values());
     await this.#large.idle();
     await this.#segments.idle();
+    await this.#running.idle();
     await Promise.all([...this.#open.values()].map(({ after }) => after));
-    await Promise.all(this.#closing);
+    await Promise.all(this.#told);
     await this.#segments.idle();
+    await Promise.all(this.#closing);
     await this.#folder.idle();
   }
 
@@ -264,11 +271,9 @@ export class ReportBook {
     return spooled;
   }
 
-  #close(attemptIds: readonly string[]): Promise<unknown> {
-    const files = new Map<
-      string,
-      { readonly ids: string[]; readonly after: Set<Promise<unknown>> }
-    >();
+  /** @param haste it does not wait for the next record. */
+  #close(attemptIds: readonly string[], haste: boolean): Promise<unknown> {
+    const files = new Map<string, { readonly ids: string[]; readonly after: Promise<unknown>[] }>();
     for (const attemptId of attemptIds) {
       const open = this.#open.get(attemptId);
       if (!open) continue;
@@ -276,18 +281,26 @@ export class ReportBook {
       if (!open.heldBack) this.#count(open.spooled, -1);
       let closed = files.get(open.file);
       if (closed === undefined) {
-        closed = { ids: [], after: new Set() };
+        closed = { ids: [], after: [] };
         files.set(open.file, closed);
       }
       closed.ids.push(attemptId);
-      closed.after.add(open.after);
+      // Of a pass they are one.
+      if (closed.after.at(-1) !== open.after) closed.after.push(open.after);
     }
+    if (haste) this.#running.hurry();
     const all: Promise<unknown>[] = [];
     for (const [file, { ids, after }] of files) {
       // The running records go first: a crash in between must not leave one without its report.
-      const closing = Promise.all(after).then(() =>
-        this.#segments.close(file, ids, ids.map((id) => this.#answeredMark(id)).join('')),
-      );
+      const told = Promise.all(after);
+      this.#told.add(told);
+      const closing = told.then(() => {
+        this.#told.delete(told);
+        const line = ids.map((id) => this.#answeredMark(id)).join('');
+        const gone = this.#segments.close(file, ids, line);
+        if (haste) this.#segments.hurry();
+        return gone;
+      });
       this.#closing.add(closing);
       all.push(closing.finally(() => this.#closing.delete(closing)));
     }

@@ -103,7 +103,10 @@ export class RunningBook {
         open.writer.mark(file, open.begun).catch(() => {});
   }
 
-  /** Nothing is owed for the attempts any more, or reports say it. Resolves when the disk knows; never rejects. */
+  /**
+   * Nothing is owed for the attempts any more, or reports say it; told to the disk in its time, unless `hurry` is called.
+   * Resolves when the disk knows; never rejects.
+   */
   end(attemptIds: readonly string[]): Promise<unknown> {
     const files = new Map<string, Ending>();
     for (const attemptId of attemptIds) {
@@ -121,6 +124,12 @@ export class RunningBook {
     const gone: Promise<void>[] = [];
     for (const [file, { writer, ids, lines }] of files) gone.push(writer.close(file, ids, lines));
     return gone.length === 1 ? (gone[0] as Promise<void>) : Promise.all(gone);
+  }
+
+  /** What has ended is told to the disk now. */
+  hurry(): void {
+    this.#durable.hurry();
+    this.#kept.hurry();
   }
 
   async idle(): Promise<void> {

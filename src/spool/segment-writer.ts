@@ -33,7 +33,8 @@ export interface SegmentOptions {
  * a record, a mark, the end of a sync; whatever waits then is one write, and one sync makes the group durable while the next
  * gathers. A new segment begins when the last one is large, holds a record of the same attempt already (a mark is about all
  * records of an attempt in its file), or has failed in any way: after a failed sync nothing is known of what was not synced
- * before. One to which nothing was added for a moment ends too: an idle spool has no file open, and no empty one. What is open
+ * before. One to which nothing was added for a moment ends too: an idle spool has no file open, and no empty one. That a record is
+ * done with has no haste: it is said with what is written next, or by the removal of the file. What is open
  * in a segment that ends is handed to the `GroupFolder`, which removes it after its last record.
  */
 export class SegmentWriter {
@@ -84,6 +85,7 @@ export class SegmentWriter {
     if (segment?.name !== file) return this.#ended.mark(file, line);
     return new Promise((resolve, reject) => {
       segment.marks.push({ line, resolve, reject });
+      segment.hurried = true;
       this.#wake();
     });
   }
@@ -113,21 +115,36 @@ export class SegmentWriter {
     });
   }
 
-  /** These records in the file are done with. Resolves when that is on the disk, or could not be put there. */
+  /**
+   * These records in the file are done with: said with whatever is written next, or by the end of the segment, unless `hurry`
+   * is called. Resolves when that is on the disk, or could not be put there.
+   */
   close(file: string, ids: readonly string[], line: string): Promise<void> {
     const segment = this.#current;
     if (segment?.name !== file) return this.#ended.close(file, ids, line);
     if (!removeAll(segment.open, ids)) return Promise.resolve();
     return new Promise((resolve) => {
       segment.marks.push({ line, resolve, reject: () => resolve() });
-      this.#wake();
+      this.#rest();
     });
+  }
+
+  /** What waits for the next write goes now. */
+  hurry(): void {
+    if (!this.#current || this.#current.marks.length === 0) return;
+    this.#current.hurried = true;
+    this.#wake();
   }
 
   /** Resolves when nothing is left to do; then there is no segment with nothing open. */
   async idle(): Promise<void> {
-    while (this.#running || this.#syncing) await (this.#running ?? this.#syncing);
-    if (this.#current?.open.size === 0) this.#end(this.#current);
+    for (;;) {
+      while (this.#running || this.#syncing) await (this.#running ?? this.#syncing);
+      // With its file goes whatever was to be said in it.
+      if (this.#current?.open.size === 0) this.#end(this.#current);
+      if (!this.#current?.marks.length) break;
+      this.hurry();
+    }
     await this.#closing;
   }
 
@@ -148,8 +165,8 @@ export class SegmentWriter {
 
   #due(): 'group' | 'marks' | undefined {
     if (this.#waiting.length > 0 && !this.#syncing) return 'group';
-    const marks = this.#current?.marks.length ?? 0;
-    return marks > 0 && (this.#options.eagerMarks || !this.#syncing) ? 'marks' : undefined;
+    const hurried = this.#current?.hurried ?? false;
+    return hurried && (this.#options.eagerMarks || !this.#syncing) ? 'marks' : undefined;
   }
 
   async #run(): Promise<void> {
@@ -190,7 +207,7 @@ export class SegmentWriter {
     const file = await this.#disk.makeOpen(join(this.#path, name));
     this.#current = {
       ...{ name, file, bytes: 0, durableName: false, failed: false },
-      ...{ open: new Set(), ids: new Set(), marks: [] },
+      ...{ open: new Set(), ids: new Set(), marks: [], hurried: false },
     };
     return this.#current;
   }
@@ -198,6 +215,7 @@ export class SegmentWriter {
   /** Marks that wait, then the text. @returns where the text begins. */
   async #add(segment: Segment, text: string, bytes: number): Promise<number> {
     const marks = segment.marks.splice(0);
+    segment.hurried = false;
     // A newline ends what a write before may have left torn.
     const before = `${segment.failed ? '\n' : ''}${marks.map(({ line }) => line).join('')}`;
     try {
@@ -307,4 +325,6 @@ interface Segment {
   /** Of all records that it ever held. */
   readonly ids: Set<string>;
   readonly marks: Mark[];
+  /** One of the marks does not wait for the next record. */
+  hurried: boolean;
 }

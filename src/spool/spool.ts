@@ -71,8 +71,8 @@ export class Spool {
     this.#aside = found.aside;
     const tag = sessionTag(options.sessionId);
     const nextName = () => groupName(++this.#seq, tag);
-    this.#reports = new ReportBook(options, layout.reports, nextName);
     this.#running = new RunningBook(options, layout.running, nextName);
+    this.#reports = new ReportBook(options, layout.reports, nextName, this.#running);
     this.#health = new Health(
       options.clock,
       () => recheck(options, layout, owner, reserve),
@@ -144,9 +144,8 @@ export class Spool {
   async writeReport(report: TerminalReport, meta: ReportMeta): Promise<SpooledReport> {
     this.#mustBeOpen();
     const record = this.#record(report, meta, this.#wall());
-    const spooled = await this.#writing.run(`The report of ${report.attemptId}`, () =>
-      this.#reports.write(record, () => this.#running.end([report.attemptId])),
-    );
+    const what = `The report of ${report.attemptId}`;
+    const spooled = await this.#writing.run(what, () => this.#reports.write(record));
     this.#counted();
     return spooled;
   }
@@ -164,7 +163,7 @@ export class Spool {
     const records = reports.map(({ report, meta }) => this.#record(report, meta, at));
     // The first that is refused gives it up for all.
     const there = this.#writing.reserveThere;
-    const made = await this.#reports.writeEach(records, (ids) => this.#running.end(ids));
+    const made = await this.#reports.writeEach(records);
     if (made.some((one) => !(one instanceof Promise))) this.#health.worked();
     const all = made.map((one, i) =>
       one instanceof Promise ? this.#byItself(one, records[i] as ReportRecord, there) : one,
@@ -175,10 +174,9 @@ export class Spool {
 
   /** What the disk refuses is tried once more with the reserve, and told, by the way of a single one. */
   #byItself(begun: Promise<SpooledReport>, record: ReportRecord, there: boolean) {
-    const { attemptId } = record.body;
-    const again = () => this.#reports.write(record, () => this.#running.end([attemptId]));
+    const again = () => this.#reports.write(record);
     const written = this.#writing
-      .after(begun, `The report of ${attemptId}`, again, there)
+      .after(begun, `The report of ${record.body.attemptId}`, again, there)
       .finally(() => this.#counted());
     // Whoever asked for it hears of it a moment later.
     written.catch(() => {});
@@ -208,11 +206,20 @@ export class Spool {
 
   /** The reports were answered: their records go. Wait for it or not: a crash before merely sends them again. */
   async answered(...spooled: readonly SpooledReport[]): Promise<void> {
+    await this.#done(spooled, true);
+  }
+
+  /** `answered` without a write of its own: told to the disk with what is written next, or after 0.2 s without a write. */
+  answeredLately(spooled: readonly SpooledReport[]): void {
+    void this.#done(spooled, false);
+  }
+
+  #done(spooled: readonly SpooledReport[], haste: boolean): Promise<unknown> {
     // Its heir does that.
-    if (this.#health.lost) return;
-    const done = this.#reports.done(spooled);
+    if (this.#health.lost) return Promise.resolve();
+    const done = this.#reports.done(spooled, haste);
     this.#counted();
-    await done;
+    return done;
   }
 
   /**
@@ -237,7 +244,7 @@ export class Spool {
     );
     this.#upkeep.setAside();
     if (kind === 'refused') this.#reports.holdBack(spooled);
-    else await this.#reports.done([spooled]);
+    else await this.#reports.done([spooled], true);
     this.#counted();
   }
 
@@ -245,6 +252,7 @@ export class Spool {
   async forget(attemptId: string): Promise<void> {
     if (this.#health.lost) return;
     const gone = [this.#running.end([attemptId]), this.#reports.letGo(attemptId)];
+    this.#running.hurry();
     this.#counted();
     await Promise.all(gone);
   }

@@ -20,6 +20,8 @@ export class OnDisk {
   readonly #attempts: Attempts;
 
   readonly #writes: ReportWrites;
+  /** A moment ago, and not marked. */
+  #begun: Held[] = [];
 
   constructor(ctx: WorkerContext, attempts: Attempts) {
     this.#ctx = ctx;
@@ -31,7 +33,6 @@ export class OnDisk {
         if ('error' in how) void this.#write(held, report, how);
         else this.#written(held, how);
       },
-      notRemoved: (held, cause) => this.#tell(held, 'remove the answered report', cause),
     });
   }
 
@@ -40,8 +41,28 @@ export class OnDisk {
     if (this.#ctx.spoolGone) return;
     if (effect.do === 'write-report') this.#writes.write(held, effect.report);
     else if (effect.do === 'forget' && held.record) this.#writes.answered(held);
-    else if (effect.do === 'mark-begun') void this.markBegun(held, held.job?.host);
+    else if (effect.do === 'mark-begun') this.#begins(held);
     else void this.carryOut(held, [effect]);
+  }
+
+  /**
+   * It has begun, unmarked where it waited in its host. Then its end is mostly told in the same breath, and its report says all
+   * that the mark would.
+   */
+  #begins(held: Held): void {
+    if (held.begunOn !== undefined || held.state.effectSafety === 'non-idempotent') {
+      void this.markBegun(held, held.job?.host);
+      return;
+    }
+    this.#begun.push(held);
+    if (this.#begun.length > 1) return;
+    this.#ctx.ports.clock.timer(workerDefaults.beginSeenMs, () => {
+      const all = this.#begun;
+      this.#begun = [];
+      for (const one of all)
+        if (one.state.phase === 'running' && !this.#ctx.spoolGone)
+          void this.markBegun(one, one.job?.host);
+    });
   }
 
   /** The worker ends: nothing gathers any more. */
@@ -139,17 +160,13 @@ export class OnDisk {
     try {
       await work();
     } catch (cause) {
-      this.#tell(held, what, cause);
+      this.#ctx.spoolFailed(cause);
+      this.#ctx.ports.log.error(
+        'spool.trouble',
+        `Could not ${what} of ${label(held)}: ${causeText(cause)}`,
+        { attemptId: held.attempt.attemptId },
+      );
     }
-  }
-
-  #tell(held: Held, what: string, cause: unknown): void {
-    this.#ctx.spoolFailed(cause);
-    this.#ctx.ports.log.error(
-      'spool.trouble',
-      `Could not ${what} of ${label(held)}: ${causeText(cause)}`,
-      { attemptId: held.attempt.attemptId },
-    );
   }
 
   #written(held: Held, record: SpooledReport): void {

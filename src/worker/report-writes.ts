@@ -23,7 +23,6 @@ export class ReportWrites {
   readonly #metaOf: (held: Held) => ReportMeta;
   readonly #moreSoon: () => boolean;
   readonly #wrote: (held: Held, report: TerminalReport, how: Wrote) => void;
-  readonly #notRemoved: (held: Held, cause: unknown) => void;
   #waiting: Write[] = [];
   #timer: Timer | undefined;
   #soon = false;
@@ -35,14 +34,12 @@ export class ReportWrites {
       readonly metaOf: (held: Held) => ReportMeta;
       readonly moreSoon: () => boolean;
       readonly wrote: (held: Held, report: TerminalReport, how: Wrote) => void;
-      readonly notRemoved: (held: Held, cause: unknown) => void;
     },
   ) {
     this.#ctx = ctx;
     this.#metaOf = options.metaOf;
     this.#moreSoon = options.moreSoon;
     this.#wrote = options.wrote;
-    this.#notRemoved = options.notRemoved;
   }
 
   write(held: Held, report: TerminalReport): void {
@@ -101,8 +98,6 @@ export class ReportWrites {
     if (this.#ctx.spoolGone) return;
     const records: SpooledReport[] = [];
     for (const { record } of all) if (record) records.push(record);
-    this.#ctx.ports.spool.answered(...records).catch((cause: unknown) => {
-      for (const held of all) this.#notRemoved(held, cause);
-    });
+    this.#ctx.ports.spool.answeredLately(records);
   }
 }

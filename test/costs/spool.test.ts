@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { SimulatedMachine } from '../../sim/machine.ts';
-import { complete, held, META, start } from '../spool/world.ts';
+import { spoolDefaults } from '../../src/core/defaults.ts';
+import { complete, held, META, reportIds, restart, runningIds, start } from '../spool/world.ts';
 
 /** How often the spool waits for the disk, by counts: each sync is a few milliseconds on a plain disk. */
 
@@ -65,4 +66,61 @@ it('marks of what runs, and answers that take reports away, wait for nothing', a
     await spool.idle();
   });
   expect(answered.length, answered.join('\n')).toBeLessThanOrEqual(2);
+});
+
+it('that attempts have ended and reports were answered costs no write of its own: it goes with the next records, or with the file', async () => {
+  const { machine, process, spool } = await start();
+  const pass = async (tag: string) => {
+    const claim = ids(16, tag).map((id) => held(id, 'pure'));
+    await spool.recordClaim(claim);
+    return await spool.writeReports(
+      claim.map(({ attemptId }) => ({ report: complete(attemptId), meta: META })),
+    );
+  };
+  const reports = await Promise.all(await pass('first'));
+  machine.disk.traces = true;
+  const from = machine.disk.trace.length;
+  spool.answeredLately(reports);
+  for (const tag of ['second', 'third']) spool.answeredLately(await Promise.all(await pass(tag)));
+  machine.disk.traces = false;
+  const writes = machine.disk.trace.slice(from).filter((step) => /append|remove/.test(step));
+  // Two passes, each a claim and its reports.
+  expect(writes.map((step) => step.split('/')[3])).toEqual([
+    'running',
+    'reports',
+    'running',
+    'reports',
+  ]);
+  // Killed now, it sends those of the last passes once more, and nothing is lost.
+  process.kill();
+  const next = await restart(machine, process);
+  expect(runningIds(next.spool)).toEqual([]);
+  const sent = reportIds(next.spool);
+  for (const id of ids(16, 'third')) expect(sent).toContain(id);
+  for (const id of ids(16, 'first')) expect(sent).not.toContain(id);
+});
+
+it('a spool at rest keeps no file of what was answered', async () => {
+  const { machine, spool } = await start();
+  await spool.recordClaim([held('att_a', 'pure')]);
+  const report = await spool.writeReport(complete('att_a'), META);
+  machine.disk.traces = true;
+  const from = machine.disk.trace.length;
+  spool.answeredLately([report]);
+  await spool.idle();
+  machine.disk.traces = false;
+  const steps = machine.disk.trace.slice(from).map((step) => step.split(' ')[0]);
+  expect(steps).toEqual(['remove', 'remove']);
+});
+
+it('what was answered is told to the disk after 0.2 s without a record: what comes late sends little again', async () => {
+  const { machine, process, spool } = await start();
+  await spool.recordClaim([held('att_a', 'pure'), held('att_runs', 'pure')]);
+  const first = await spool.writeReport(complete('att_a'), META);
+  await spool.writeReport(complete('att_owed'), META);
+  spool.answeredLately([first]);
+  await machine.clock.advance(3 * spoolDefaults.segmentLingerMs);
+  const next = await restart(machine, process);
+  expect(reportIds(next.spool)).toEqual(['att_owed']);
+  expect(runningIds(next.spool)).toEqual(['att_runs']);
 });

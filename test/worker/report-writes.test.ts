@@ -32,7 +32,6 @@ function rig(made: (ids: string[]) => unknown[] = (ids) => ids.map(() => ({}))) 
     moreSoon: () => true,
     wrote: ({ attempt }, _, how) =>
       told.push(`${attempt.attemptId} ${'error' in how ? 'refused' : 'kept'}`),
-    notRemoved: () => {},
   });
   const end = (id: string) => writes.write(held(id), report(id));
   return { ctx, end, passes, told };
