@@ -146,8 +146,8 @@ export const controlPlane = [
   {
     name: 'a command that failed after it had written leaves what it wrote',
     file: 'src/stores/sqlite/group.ts',
-    find: 'if (this.#c.changes > before) throw new GroupSpoilt();',
-    replace: 'if (this.#c.changes < 0) throw new GroupSpoilt();',
+    find: 'if (this.#kept.written > before) throw new GroupSpoilt();',
+    replace: 'if (this.#kept.written < 0) throw new GroupSpoilt();',
     unseen: 'its commands never throw',
     tests: ['test/stores/sqlite.test'],
   },

@@ -9,6 +9,7 @@ import { Connection } from './sqlite/connection.ts';
 import { durableReads } from './sqlite/durable-reads.ts';
 import { SqliteGroup, sqliteReads } from './sqlite/group.ts';
 import { KeptFiles, type StoreLoss } from './sqlite/kept-files.ts';
+import { KnownKeys } from './sqlite/known-keys.ts';
 import { keepLeftLog, leftLog } from './sqlite/left-log.ts';
 import { LogSync, type SyncFile } from './sqlite/log-sync.ts';
 import { migrate } from './sqlite/migrate.ts';
@@ -69,7 +70,7 @@ export function openSqliteStore(options: SqliteOptions): Store {
     const checkpoints = owns ? new Checkpoints(writer, folding) : undefined;
     const parts = { writer, reader, clock: options.clock, files, log, owns, checkpoints };
     const store = new SqliteStore(parts);
-    const reads = durableReads(sqliteReads(reader), files, log, owns);
+    const reads = durableReads(store.readsOf(reader), files, log, owns);
     return Object.assign(store, reads);
   } catch (error) {
     writer.close();
@@ -123,6 +124,7 @@ class SqliteStore implements Omit<Store, keyof Reads> {
   readonly #reader: Connection;
   readonly #clock: Clock;
   readonly #now: () => number;
+  readonly #group: SqliteGroup;
   readonly #queue: CommandQueue<Transaction>;
   readonly #files: KeptFiles;
   readonly #log: LogSync;
@@ -141,7 +143,18 @@ class SqliteStore implements Omit<Store, keyof Reads> {
     this.#now = steadyNow(clock);
     this.epoch = reader.get("SELECT value FROM meta WHERE name = 'epoch'")?.value as string;
     const own = owns ? log : undefined;
-    this.#queue = new CommandQueue(new SqliteGroup(writer, this.#now, files, own, checkpoints));
+    this.#group = new SqliteGroup(writer, this.#now, files, own, checkpoints);
+    this.#queue = new CommandQueue(this.#group);
+  }
+
+  /** What the reading connection finds, or is known to find. */
+  readsOf(reader: Connection): Reads {
+    const reads = sqliteReads(reader);
+    const keys = new KnownKeys(
+      reads.keyByHash,
+      () => `${this.#writer.version} ${this.#group.keyChanges}`,
+    );
+    return { ...reads, keyByHash: (hash) => keys.byHash(hash) };
   }
 
   get stats(): StoreStats {

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SimulatedClock } from '../../sim/clock.ts';
 import { SimulatedRandom } from '../../sim/random.ts';
 import { makeId } from '../../src/contract/index.ts';
@@ -99,6 +99,45 @@ it('folds its log in without waiting for a reader that stays', async () => {
   // Nobody writes: it is looked at again all the same.
   await clock.advance(10_000);
   expect(walBytes()).toBe(0);
+});
+
+it('reads a key once, and again when anybody has changed one', async () => {
+  const store = open();
+  const visitor = openSqliteStore({ file, clock, random, migrates: false });
+  stores.push(visitor);
+  const key = {
+    id: 'k',
+    project: 'p',
+    name: 'n',
+    kind: 'admin',
+    hash: 'h',
+    createdAtMs: 1,
+  } as const;
+  const asked = vi.spyOn(Connection.prototype, 'get');
+  const reads = () => asked.mock.calls.filter(([sql]) => sql.includes('FROM keys')).length;
+  const revoked = async () => (await store.keyByHash('h'))?.revokedAtMs !== undefined;
+  try {
+    expect(await store.keyByHash('h')).toBeUndefined();
+    await store.write((tx) => tx.insertKey(key));
+    expect(await revoked()).toBe(false);
+    expect(reads()).toBe(2);
+    for (let i = 0; i < 5; i++) {
+      await store.write((tx) => put(tx));
+      expect(await revoked()).toBe(false);
+    }
+    expect(reads()).toBe(2);
+    await visitor.write((tx) => tx.revokeKey('k'));
+    expect(await revoked()).toBe(true);
+    await store.write((tx) => tx.insertKey({ ...key, id: 'k2', hash: 'h2' }));
+    await store.write(async (tx) => {
+      await tx.revokeKey('k2');
+      // Not committed yet.
+      expect((await store.keyByHash('h2'))?.revokedAtMs).toBeUndefined();
+    });
+    expect((await store.keyByHash('h2'))?.revokedAtMs).toBeDefined();
+  } finally {
+    asked.mockRestore();
+  }
 });
 
 it('keeps a write-ahead log, so that readers never wait for the writer', () => {

@@ -58,6 +58,11 @@ export class Connection {
     return this.#changes;
   }
 
+  /** Another number once another connection, of whatever process, has committed. Own commits leave it as it is. */
+  get version(): number {
+    return this.values('PRAGMA data_version')?.[0] as number;
+  }
+
   /** Runs a script of several statements. */
   script(sql: string): void {
     this.database.exec(sql);

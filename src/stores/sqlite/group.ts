@@ -3,14 +3,13 @@ import { type GroupCommit, GroupLost, GroupSpoilt } from '../command-queue.ts';
 import { attemptSights } from './attempt-sights.ts';
 import { attentionReads } from './attention.ts';
 import type { Checkpoints } from './checkpoints.ts';
-import { ATTEMPT_CHANGING, TASK_CHANGING } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { journalReads, journalWrites } from './journal.ts';
+import { Kept } from './kept.ts';
 import type { KeptFiles } from './kept-files.ts';
-import { KeptRows } from './kept-rows.ts';
 import { keyReads, keyWrites } from './keys.ts';
-import { type LogSync, Touched } from './log-sync.ts';
-import { type Kept, taskReads } from './task-reads.ts';
+import type { LogSync } from './log-sync.ts';
+import { taskReads } from './task-reads.ts';
 import { taskWrites } from './task-writes.ts';
 import { workerReads, workerWrites } from './workers.ts';
 
@@ -37,11 +36,13 @@ export class SqliteGroup implements GroupCommit<Transaction> {
   /** One time for the whole group: instants of commands that share a commit may be the same. */
   #nowMs = 0;
   #changesBefore = 0;
+  #keyChanges = 0;
+  /** Of the database, as other processes change it. */
+  #version: number | undefined;
   /** The group is run again: its commands have savepoints. */
   #apart = false;
   #notes: Note[] = [];
   readonly #kept: Kept;
-  #touched = new Touched();
   readonly #transaction: Transaction;
 
   /** @param log `undefined`: every commit is durable by itself. @param checkpoints `undefined`: SQLite sees to the log. */
@@ -58,18 +59,16 @@ export class SqliteGroup implements GroupCommit<Transaction> {
     this.#files = files;
     this.#now = now;
     const at = () => this.#nowMs;
-    this.#kept = {
-      tasks: new KeptRows(c, 'tasks', TASK_CHANGING),
-      attempts: new KeptRows(c, 'attempts', ATTEMPT_CHANGING),
-      touched: () => this.#touched,
-    };
-    const { touched } = this.#kept;
+    const kept = new Kept(c);
+    this.#kept = kept;
     this.#transaction = {
-      ...sqliteReads(c, this.#kept),
-      ...taskWrites(c, at, this.#kept),
-      ...journalWrites(c, at, touched),
-      ...workerWrites(c, at),
-      ...keyWrites(c, at, touched),
+      ...kept.flushing({
+        ...sqliteReads(c, kept),
+        ...taskWrites(c, at, kept),
+        ...journalWrites(c, at, kept),
+        ...workerWrites(c, at),
+        ...keyWrites(c, at, kept),
+      }),
       get nowMs() {
         return at();
       },
@@ -85,15 +84,24 @@ export class SqliteGroup implements GroupCommit<Transaction> {
 
   again(): void {
     this.#apart = true;
-    this.#c.step('ROLLBACK');
+    this.#undo('ROLLBACK');
     this.#open();
   }
 
   #open(): void {
     this.#nowMs = this.#now();
     this.#changesBefore = this.#c.changes;
-    this.#touched = new Touched();
+    this.#kept.begin();
     this.#c.step('BEGIN IMMEDIATE');
+    // Nobody else writes from here on.
+    const { version } = this.#c;
+    if (version !== this.#version) this.#kept.forget();
+    this.#version = version;
+  }
+
+  #undo(step: string): void {
+    this.#kept.forget();
+    this.#c.step(step);
   }
 
   joined(): void {
@@ -104,13 +112,14 @@ export class SqliteGroup implements GroupCommit<Transaction> {
     work: (tx: Transaction) => Promise<T>,
   ): Promise<{ value: T; notes: readonly Note[] }> {
     this.#notes = [];
-    this.#kept.tasks.forget();
-    this.#kept.attempts.forget();
-    const before = this.#c.changes;
+    const before = this.#kept.written;
     if (this.#apart) this.#c.step('SAVEPOINT command');
     try {
       const value = await work(this.#transaction);
-      if (this.#apart) this.#c.step('RELEASE command');
+      if (this.#apart) {
+        this.#kept.flush();
+        this.#c.step('RELEASE command');
+      }
       // It took no notice of a statement that failed so.
       else if (!this.#c.database.isTransaction) throw new Error('The transaction is gone');
       return { value, notes: this.#notes };
@@ -118,9 +127,9 @@ export class SqliteGroup implements GroupCommit<Transaction> {
       // A full or failing disk makes SQLite give up the whole transaction, not the statement alone.
       if (!this.#c.database.isTransaction) throw new GroupLost(error);
       if (this.#apart) {
-        this.#c.step('ROLLBACK TO command');
+        this.#undo('ROLLBACK TO command');
         this.#c.step('RELEASE command');
-      } else if (this.#c.changes > before) throw new GroupSpoilt();
+      } else if (this.#kept.written > before) throw new GroupSpoilt();
       // Else there is nothing to undo: a statement that fails undoes itself.
       throw error;
     }
@@ -129,14 +138,22 @@ export class SqliteGroup implements GroupCommit<Transaction> {
   commit(): boolean {
     // The disk failed while the group was open: what is refused all the same is not kept either.
     if (this.#files.loss !== undefined) throw this.#files.loss.error;
+    this.#kept.flush();
     this.#c.step('COMMIT');
+    this.#kept.settle();
+    if (this.#kept.touched.keys) this.#keyChanges++;
     const changed = this.#c.changes > this.#changesBefore;
     // Whatever the check says, others see it from now on: whoever tells of it waits for this.
-    if (changed) this.#log?.begin(this.#touched);
+    if (changed) this.#log?.begin(this.#kept.touched);
     // What was written into removed files is not kept.
     this.#files.check();
     this.#checkpoints?.look();
     return changed;
+  }
+
+  /** Commits of this process that changed keys. */
+  get keyChanges(): number {
+    return this.#keyChanges;
   }
 
   get pause(): Promise<void> | undefined {
@@ -148,6 +165,7 @@ export class SqliteGroup implements GroupCommit<Transaction> {
   }
 
   rollback(): void {
+    this.#kept.forget();
     if (this.#c.database.isTransaction) this.#c.step('ROLLBACK');
     this.#checkpoints?.look();
   }

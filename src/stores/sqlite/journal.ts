@@ -1,7 +1,7 @@
 import type { EventKind } from '../../contract/index.ts';
 import type { Reads, StoredAction, Transaction } from '../../ports/store.ts';
 import { type Connection, number, text } from './connection.ts';
-import type { Touched } from './log-sync.ts';
+import type { Kept } from './kept.ts';
 
 /** What is kept about a task beside its row: journal, log lines, answers to people's actions. */
 
@@ -66,11 +66,11 @@ export function journalReads(c: Connection): Pick<Reads, 'events' | 'logs' | 'la
 export function journalWrites(
   c: Connection,
   now: () => number,
-  touched: () => Touched,
+  kept: Kept,
 ): Pick<Transaction, 'addEvents' | 'addLogs' | 'addAction'> {
   return {
     async addEvents(taskRef, firstSeq, events) {
-      touched().tasks.add(taskRef);
+      kept.touched.tasks.add(taskRef);
       let seq = firstSeq;
       for (const event of events) {
         c.run(
@@ -88,10 +88,10 @@ export function journalWrites(
     },
 
     async addLogs(taskRef, attemptNumber, lines, bounds) {
-      touched().tasks.add(taskRef);
+      kept.touched.tasks.add(taskRef);
       const size = c.get('SELECT * FROM log_sizes WHERE task = ?', taskRef);
       let n = number(size?.last_n) ?? 0;
-      let kept = number(size?.lines) ?? 0;
+      let stored = number(size?.lines) ?? 0;
       let chars = number(size?.chars) ?? 0;
       for (const line of lines) {
         c.run(
@@ -103,18 +103,18 @@ export function journalWrites(
           line.level,
           line.text,
         );
-        kept++;
+        stored++;
         chars += line.text.length;
       }
-      while (kept > bounds.lines || (chars > bounds.chars && kept > 1)) {
+      while (stored > bounds.lines || (chars > bounds.chars && stored > 1)) {
         // A quarter at a time, so that the cutting is not done anew for each line.
-        const cut = Math.max(1, Math.floor(kept / 4));
+        const cut = Math.max(1, Math.floor(stored / 4));
         const gone = c.removed(
           'DELETE FROM logs WHERE task = ? AND n <= ? RETURNING text',
           taskRef,
-          n - kept + cut,
+          n - stored + cut,
         );
-        kept -= gone.length;
+        stored -= gone.length;
         for (const row of gone) chars -= (row.text as string).length;
         if (gone.length === 0) break;
       }
@@ -124,13 +124,13 @@ export function journalWrites(
          ON CONFLICT (task) DO UPDATE SET last_n = excluded.last_n, lines = excluded.lines, chars = excluded.chars`,
         taskRef,
         n,
-        kept,
+        stored,
         chars,
       );
     },
 
     async addAction(taskRef, actionId, action) {
-      touched().tasks.add(taskRef);
+      kept.touched.tasks.add(taskRef);
       c.run(
         'INSERT INTO actions (task, action_id, kind, at, status, body) VALUES (?, ?, ?, ?, ?, ?)',
         taskRef,

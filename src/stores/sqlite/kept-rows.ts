@@ -1,53 +1,127 @@
-import type { Connection, Value } from './connection.ts';
+import type { Connection, Value, Values } from './connection.ts';
 
 /**
- * What the columns of a table's rows hold that may change, as far as the command under way has read or written them: an
- * update names only those that change. SQLite removes and puts in again the entry of every index that a named
- * column is part of, changed or not. Forgotten with each command, so nothing has to be known of undone ones.
+ * Rows of a table as the writer knows them, by their ids: what the group of commands under way has read and saved, and of
+ * earlier ones what lasts (`settle`). What is saved is held until `flush` writes each row once, with those columns alone that
+ * change: SQLite removes and puts in again the entry of every index that a named column is part of, changed or not.
+ * Nothing is known any more once anything was undone (`forget`).
  */
-export class KeptRows {
+export class KeptRows<Row extends { readonly ref: number }> {
   readonly #c: Connection;
   readonly #table: string;
   readonly #names: readonly string[];
-  readonly #rows = new Map<number, Value[]>();
+  readonly #rows = new Map<string, Known<Row>>();
+  /** Saved and not written. */
+  readonly #held = new Set<Known<Row>>();
+  /** Read or saved since the last commit. */
+  #lately: string[] = [];
+  #saves = 0;
   /** Statements, by the columns that they set. */
   readonly #updates = new Map<number, string>();
 
+  /** @param names of the columns that may change, the last ones of the table. */
   constructor(c: Connection, table: string, names: readonly string[]) {
     this.#c = c;
     this.#table = table;
     this.#names = names;
   }
 
-  /** A row was read: `row` holds all of its columns, those that may change at the end. */
-  read(ref: number, row: readonly unknown[]): void {
-    this.#rows.set(ref, row.slice(row.length - this.#names.length) as Value[]);
+  /** Since it was made, undone ones included. */
+  get saves(): number {
+    return this.#saves;
   }
 
-  forget(): void {
-    if (this.#rows.size > 0) this.#rows.clear();
+  find(id: string): Row | undefined {
+    return this.#rows.get(id)?.row;
+  }
+
+  /** A row was read that was not known: `found` holds all of its columns. */
+  read(id: string, row: Row, found: Values): Row {
+    this.insert(id, row, found.slice(found.length - this.#names.length) as Value[]);
+    return row;
+  }
+
+  /** @param values of all columns that may change, as they are in the table. */
+  insert(id: string, row: Row, values: readonly Value[]): void {
+    this.#rows.set(id, { row, values, stored: values });
+    this.#lately.push(id);
   }
 
   /** @param values of all columns that may change. */
-  save(ref: number, values: readonly Value[]): void {
-    const before = this.#rows.get(ref);
-    let set = 0;
-    for (let i = 0; i < values.length; i++)
-      if (before === undefined || before[i] !== values[i]) set |= 1 << i;
-    if (set === 0) return;
-    if (!this.#updates.has(set) && this.#updates.size >= KINDS_KEPT) set = ALL;
-    const sql = this.#update(set);
-    this.#c.run(sql, ...values.filter((_, i) => set & (1 << i)), ref);
-    this.#rows.set(ref, [...values]);
+  save(id: string, row: Row, values: readonly Value[]): void {
+    const known = this.#rows.get(id) ?? this.#load(id, row);
+    known.row = row;
+    this.#hold(id, known, values);
   }
 
   /** Sets one column alone. */
-  saveOne(ref: number, name: string, value: Value): void {
+  saveOne(id: string, ref: number, name: string, value: Value): void {
     const index = this.#names.indexOf(name);
-    const before = this.#rows.get(ref);
-    if (before !== undefined && before[index] === value) return;
-    this.#c.run(this.#update(1 << index), value, ref);
-    if (before !== undefined) before[index] = value;
+    const known = this.#rows.get(id);
+    if (known) this.#hold(id, known, known.values.with(index, value));
+    else this.#c.run(this.#update(1 << index), value, ref);
+  }
+
+  /** @param told of each row that is written, with its values before and after. */
+  flush(told?: (row: Row, before: readonly Value[], after: readonly Value[]) => void): void {
+    if (this.#held.size === 0) return;
+    for (const known of this.#held) {
+      const { row, values, stored } = known;
+      if (this.#write(row.ref, stored, values)) told?.(row, stored, values);
+      known.stored = values;
+    }
+    this.#held.clear();
+  }
+
+  /** After a commit: rows that do not last are forgotten, and the oldest ones where there are too many. */
+  settle(lasts: (row: Row) => boolean): void {
+    for (const id of this.#lately) {
+      const known = this.#rows.get(id);
+      if (known && !lasts(known.row)) this.#rows.delete(id);
+    }
+    this.#lately = [];
+    for (const id of this.#rows.keys()) {
+      if (this.#rows.size <= ROWS_KEPT) break;
+      this.#rows.delete(id);
+    }
+  }
+
+  forget(): void {
+    this.#rows.clear();
+    this.#held.clear();
+    this.#lately = [];
+  }
+
+  #hold(id: string, known: Known<Row>, values: readonly Value[]): void {
+    known.values = values;
+    this.#held.add(known);
+    this.#lately.push(id);
+    this.#saves++;
+  }
+
+  /** Somebody saves what was read in another way. */
+  #load(id: string, row: Row): Known<Row> {
+    const sql = `SELECT ${this.#names.join(', ')} FROM ${this.#table} WHERE ref = ?`;
+    const values = this.#c.values(sql, row.ref) as Value[];
+    const known = { row, values, stored: values };
+    this.#rows.set(id, known);
+    return known;
+  }
+
+  /** @returns whether anything changes. */
+  #write(ref: number, before: readonly Value[], after: readonly Value[]): boolean {
+    const changed: Value[] = [];
+    let set = 0;
+    for (const [i, value] of after.entries()) {
+      if (before[i] === value) continue;
+      set |= 1 << i;
+      changed.push(value);
+    }
+    if (set === 0) return false;
+    if (!this.#updates.has(set) && this.#updates.size >= KINDS_KEPT)
+      this.#c.run(this.#update(ALL), ...after, ref);
+    else this.#c.run(this.#update(set), ...changed, ref);
+    return true;
   }
 
   #update(set: number): string {
@@ -61,6 +135,16 @@ export class KeptRows {
   }
 }
 
+interface Known<Row> {
+  row: Row;
+  /** Of the columns that may change, as saved. */
+  values: readonly Value[];
+  /** The same as they are in the table. */
+  stored: readonly Value[];
+}
+
 /** A dozen kinds of change make nearly all; whatever is rarer than that sets all columns. */
 const KINDS_KEPT = 100;
 const ALL = -1;
+/** Of running tasks; what is forgotten is read again. About 2 KiB each with its attempt. */
+const ROWS_KEPT = 2_048;

@@ -1,7 +1,7 @@
 import type { KeyKind, KeyLimits } from '../../contract/index.ts';
 import type { KeyRow, Reads, Stamped, Transaction } from '../../ports/store.ts';
 import { type Connection, json, jsonOrNull, number, type Row } from './connection.ts';
-import type { Touched } from './log-sync.ts';
+import type { Kept } from './kept.ts';
 
 /** Keys (their hashes), and forgetting. */
 
@@ -85,11 +85,11 @@ function keyRow(row: Row): KeyRow {
 export function keyWrites(
   c: Connection,
   now: () => number,
-  touched: () => Touched,
+  kept: Kept,
 ): Pick<Transaction, 'insertKey' | 'revokeKey' | 'stampKeys' | 'forget' | 'stampAsOfNow'> {
   return {
     async insertKey(key) {
-      touched().keys = true;
+      kept.touched.keys = true;
       c.run(
         `INSERT INTO keys (id, project, name, kind, hash, created_at, expires_at, limits)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -105,12 +105,12 @@ export function keyWrites(
     },
 
     async revokeKey(id) {
-      touched().keys = true;
+      kept.touched.keys = true;
       c.run('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', now(), id);
     },
 
     async stampKeys(usedAtMs) {
-      touched().keys = true;
+      kept.touched.keys = true;
       for (const [id, at] of usedAtMs)
         c.run(
           'UPDATE keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)',
@@ -121,7 +121,7 @@ export function keyWrites(
     },
 
     async forget(beforeMs, limit) {
-      touched().others = true;
+      kept.touched.others = true;
       let forgotten = 0;
       for (const [oldest, remove] of FORGET) {
         // Rows lie in the order in which they were made: the first that is young enough ends the search.
@@ -133,7 +133,7 @@ export function keyWrites(
     },
 
     async stampAsOfNow(what, before, limit) {
-      touched().others = true;
+      kept.touched.others = true;
       const { page, stamp, inOrder } = STAMPS[what];
       const rows = c.all(page, before, limit);
       const nowMs = now();

@@ -1,7 +1,6 @@
 import type { AttemptRow, Payload, Reads, TaskRow } from '../../ports/store.ts';
 import { type Connection, number, type Values } from './connection.ts';
-import type { KeptRows } from './kept-rows.ts';
-import type { Touched } from './log-sync.ts';
+import type { Kept } from './kept.ts';
 import { queueGroups } from './queue.ts';
 import { A, attemptRow, T, taskRow } from './rows.ts';
 import { taskPage } from './task-page.ts';
@@ -21,14 +20,7 @@ export type TaskReads = Pick<
   | 'nextTimeMs'
 >;
 
-/** Rows that a transaction reads are remembered, for what it writes next. */
-export interface Kept {
-  readonly tasks: KeptRows;
-  readonly attempts: KeptRows;
-  /** Of the group under way. */
-  readonly touched: () => Touched;
-}
-
+/** @param kept of a transaction: what it knows is not read again. */
 export function taskReads(c: Connection, kept?: Kept): TaskReads {
   const found = finders(c, kept);
   return {
@@ -47,12 +39,17 @@ export function taskReads(c: Connection, kept?: Kept): TaskReads {
     },
 
     async attempt(project, id) {
+      const known = kept?.attempts.find(id);
+      const of = known?.attempt.project === project && kept?.tasks.find(known.attempt.taskId);
+      if (known && of) return { row: of, attempt: known };
       const row = c.values('SELECT * FROM attempts WHERE id = ? AND project = ?', id, project);
       return row && found.withTask(row);
     },
 
     async latestAttempt({ task }) {
       if (task.attemptId === undefined) return undefined;
+      const known = kept?.attempts.find(task.attemptId);
+      if (known) return known;
       const row = c.values('SELECT * FROM attempts WHERE id = ?', task.attemptId);
       return row && found.attempt(row, task.id);
     },
@@ -106,12 +103,14 @@ export interface Finders {
 
 export function finders(c: Connection, kept?: Kept): Finders {
   const task = (row: Values) => {
-    kept?.tasks.read(row[0] as number, row);
-    return taskRow(row);
+    if (kept === undefined) return taskRow(row);
+    const id = row[T.id] as string;
+    return kept.tasks.find(id) ?? kept.tasks.read(id, taskRow(row), row);
   };
   const attempt = (row: Values, taskId: string) => {
-    kept?.attempts.read(row[0] as number, row);
-    return attemptRow(row, taskId);
+    if (kept === undefined) return attemptRow(row, taskId);
+    const id = row[A.id] as string;
+    return kept.attempts.find(id) ?? kept.attempts.read(id, attemptRow(row, taskId), row);
   };
   return {
     task,

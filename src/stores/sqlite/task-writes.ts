@@ -2,8 +2,9 @@ import type { TaskState } from '../../core/task.ts';
 import type { TaskFacts, TaskRow, Transaction } from '../../ports/store.ts';
 import { attemptValues, INSERT_ATTEMPT, INSERT_TASK, taskValues } from './columns.ts';
 import type { Connection } from './connection.ts';
+import type { Kept } from './kept.ts';
 import { placesToLook } from './queue.ts';
-import { finders, type Kept } from './task-reads.ts';
+import { finders } from './task-reads.ts';
 
 /** Tasks and attempts, kept. */
 export type TaskWrites = Pick<
@@ -23,7 +24,7 @@ export type TaskWrites = Pick<
 
 export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWrites {
   const found = finders(c, kept);
-  const touch = (ref: number | string) => void kept.touched().tasks.add(ref);
+  const touch = (ref: number | string) => void kept.touched.tasks.add(ref);
   const changing = (task: TaskState, { attention, dueAtMs }: TaskFacts) => {
     const ready = task.status === 'queued' && task.availableAtMs <= now();
     return taskValues(task, { ready, attention, dueAtMs });
@@ -57,6 +58,7 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
         ...changing(task, facts),
       );
       touch(ref);
+      kept.counts.moved(task, undefined, task.status);
       c.run('INSERT INTO inputs (task, json) VALUES (?, ?)', ref, facts.inputJson);
       savePayloads(ref, undefined, task);
       return { ref, task };
@@ -64,14 +66,14 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
 
     async saveTask(row, task, facts) {
       touch(row.ref);
-      kept.tasks.save(row.ref, changing(task, facts));
+      kept.tasks.save(task.id, loadedAgain(row.ref, task), changing(task, facts));
       savePayloads(row.ref, row.task, task);
       return { ref: row.ref, task };
     },
 
     async saveDue(row, dueAtMs) {
       touch(row.ref);
-      kept.tasks.saveOne(row.ref, 'due_at', dueAtMs ?? null);
+      kept.tasks.saveOne(row.task.id, row.ref, 'due_at', dueAtMs ?? null);
     },
 
     async saveRank(row, rank) {
@@ -81,6 +83,7 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
 
     async insertAttempt(row, attempt) {
       touch(row.ref);
+      const values = attemptValues(attempt);
       const { ref } = c.run(
         INSERT_ATTEMPT,
         attempt.id,
@@ -94,15 +97,18 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
         attempt.effectGate,
         attempt.leaseMs,
         attempt.claimedAtMs,
-        ...attemptValues(attempt),
+        ...values,
       );
-      return { ref, attempt };
+      const made = { ref, attempt };
+      kept.attempts.insert(attempt.id, made, values);
+      return made;
     },
 
     async saveAttempt(row, attempt) {
       touch(attempt.taskId);
-      kept.attempts.save(row.ref, attemptValues(attempt));
-      return { ref: row.ref, attempt };
+      const saved = { ref: row.ref, attempt };
+      kept.attempts.save(attempt.id, saved, attemptValues(attempt));
+      return saved;
     },
 
     async claimable(query) {
@@ -133,7 +139,7 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
       const rows = c.all(TIME_HAS_COME, now(), limit);
       for (const row of rows) {
         touch(row.ref as number);
-        kept.tasks.saveOne(row.ref as number, 'ready', 1);
+        kept.tasks.saveOne(row.id as string, row.ref as number, 'ready', 1);
       }
       return rows.map((row) => ({
         project: row.project as string,
@@ -159,6 +165,12 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
   };
 }
 
+/** As it would be read: payloads stand apart. */
+function loadedAgain(ref: number, task: TaskState): TaskRow {
+  if (task.resultJson === undefined && task.checkpointJson === undefined) return { ref, task };
+  return { ref, task: { ...task, resultJson: undefined, checkpointJson: undefined } };
+}
+
 /** `OR REPLACE` would be a removal too, so that SQLite keeps a journal of each such statement. */
 const putPayload = (table: 'results' | 'checkpoints') =>
   `INSERT INTO ${table} (task, json) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET json = excluded.json`;
@@ -166,7 +178,7 @@ const CLAIMABLE = `SELECT ref, rank FROM tasks
   WHERE project = ? AND pool = ? AND type = ? AND schema_version = ? AND status = 'queued' AND ready = 1
     AND available_at <= ? AND (deadline IS NULL OR deadline > ?)
   ORDER BY rank LIMIT ?`;
-const TIME_HAS_COME = `SELECT ref, project, pool, type, schema_version FROM tasks
+const TIME_HAS_COME = `SELECT ref, id, project, pool, type, schema_version FROM tasks
   WHERE status = 'queued' AND ready = 0 AND available_at <= ? ORDER BY available_at LIMIT ?`;
 const QUEUED_AHEAD = `SELECT * FROM tasks INDEXED BY tasks_queued
   WHERE status = 'queued' AND (queued_at, ref) > (?, ?) AND queued_at > ?
