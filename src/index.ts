@@ -1,17 +1,27 @@
 /** `interlock-node-sdk`: submit tasks, await them, serve them. Runs on Node.js 20 and newer. */
-import { type ClientOptions, openClient } from './client/open-client.ts';
+import {
+  type ClientOptions,
+  openClient,
+  type ProducerClientOptions,
+} from './client/open-client.ts';
 import type { StoredTask } from './client/outbox/outbox.ts';
 import { Operator } from './client/task-operator.ts';
 import { Producer } from './client/task-producer.ts';
 import { clientChecks } from './sdk/client-options.ts';
-import { checkDoor, checkOptions, judgedElsewhere, type OptionChecks } from './sdk/options.ts';
+import {
+  checkDoor,
+  checkOptions,
+  judgedElsewhere,
+  mustBeFlag,
+  type OptionChecks,
+} from './sdk/options.ts';
 import { type OutboxSettings, outboxSettings, systemOutbox } from './sdk/outbox.ts';
 import { systemClock } from './system/clock.ts';
 import { systemRandom } from './system/random.ts';
 import { proxyFromEnvironment } from './wire/proxy.ts';
 
 /** With `outbox`, submissions are kept on disk while the control plane is away, and submitted later. */
-export interface ProducerOptions extends ClientOptions {
+export interface ProducerOptions extends ProducerClientOptions {
   /** A folder, or with callbacks; see `docs/operations.md`. */
   readonly outbox?: string | OutboxSettings | undefined;
 }
@@ -75,7 +85,7 @@ export interface TaskProducer<Stored extends StoredTask = never> extends Produce
 
 /** What is constructed depends on whether an outbox is given: with one, a submission may be stored. */
 export interface TaskProducerConstructor {
-  new (options: ClientOptions & { readonly outbox?: undefined }): TaskProducer;
+  new (options: ProducerClientOptions & { readonly outbox?: undefined }): TaskProducer;
   /** The type parameter only tells the two apart for `extends TaskProducer<StoredTask>`. */
   new <_Stored extends StoredTask>(options: ProducerOptions): TaskProducer<StoredTask>;
 }
@@ -98,15 +108,19 @@ export class TaskOperator extends Operator {
   }
 }
 
-const producerChecks: OptionChecks<ProducerOptions> = { ...clientChecks, outbox: judgedElsewhere };
+const producerChecks: OptionChecks<ProducerOptions> = {
+  ...clientChecks,
+  batch: mustBeFlag,
+  outbox: judgedElsewhere,
+};
 
-function open(options: ClientOptions) {
+function open(options: ProducerClientOptions) {
   checkDoor(options);
   const proxy = options.proxy ?? proxyFromEnvironment(process.env);
   return openClient({ ...options, proxy }, { clock: systemClock(), random: systemRandom() });
 }
 
-export type { ClientOptions } from './client/open-client.ts';
+export type { ClientOptions, ProducerClientOptions } from './client/open-client.ts';
 export type { StoredSubmission, StoredTask } from './client/outbox/outbox.ts';
 export type { Submission, SubmitOptions, TaskRef } from './client/request.ts';
 export type { SubmitOutcome } from './client/submit-many.ts';

@@ -26,6 +26,15 @@ export interface ClientOptions {
   readonly fetch?: WireFetch | undefined;
 }
 
+/** … and how submissions are sent. */
+export interface ProducerClientOptions extends ClientOptions {
+  /**
+   * Submissions that come while others are under way gather for at most 10 ms and go together, as one batch call of up to 100
+   * tasks and 1 MiB (the control plane's `limits`); a lone one goes at once [true]. `false`: each is a call of its own.
+   */
+  readonly batch?: boolean | undefined;
+}
+
 /** Time and chance, given by whoever puts the program together. */
 export interface Outside {
   readonly clock: Clock;
@@ -41,14 +50,14 @@ export interface OpenClient {
 }
 
 /** Throws a `TaskError` where the options cannot be used (`INVALID_ADDRESS`, `INSECURE_HTTP`, `KEY_MALFORMED` …). */
-export function openClient(options: ClientOptions, { clock, random }: Outside): OpenClient {
-  const { serviceUrl, insecureHttp, project, timeoutMs, caFile, proxy } = options;
+export function openClient(options: ProducerClientOptions, { clock, random }: Outside): OpenClient {
+  const { serviceUrl, insecureHttp, project, timeoutMs, batch, caFile, proxy } = options;
   const key = typeof options.key === 'string' ? constantKey(options.key) : options.key;
   const own = options.fetch ? undefined : openFetch({ clock, caFile, proxy });
   const fetch = options.fetch ?? (own as NonNullable<typeof own>).fetch;
   const door = new Door({ serviceUrl, key, clock, fetch, insecureHttp });
   const make = (onAnswer?: () => void) =>
-    new ServiceClient({ door, clock, random, key, project, timeoutMs, onAnswer });
+    new ServiceClient({ door, clock, random, key, project, timeoutMs, batch, onAnswer });
   return {
     client: make(),
     again: make,

@@ -1,5 +1,6 @@
 /** What a caller hands over becomes a request that the control plane takes, or an error with the path. */
 import {
+  copyPlain,
   type JsonIssue,
   type PolicyRequest,
   parseJson,
@@ -9,6 +10,7 @@ import {
   TaskError,
   toJson,
 } from '../contract/index.ts';
+import { plainSubmit } from '../contract/plain-calls.ts';
 import { invalidRequest } from './errors.ts';
 import type { StoredTask } from './outbox/outbox.ts';
 
@@ -40,7 +42,10 @@ export interface Submission extends SubmitOptions {
  */
 export function toRequest(submission: Submission, fresh: string): SubmitRequest {
   const { input = null, ...options } = submission;
-  const value = plainJson({ idempotencyKey: fresh, ...defined(options), input });
+  const made = { idempotencyKey: fresh, ...defined(options), input };
+  const plain = plainSubmit(copyPlain(made));
+  if (plain) return plain;
+  const value = plainJson(made);
   const read = submitRequest.safeParse(value);
   if (read.success) return value as SubmitRequest;
   throw invalidRequest(
@@ -64,9 +69,10 @@ function forInput({ path, message }: JsonIssue): JsonIssue {
 }
 
 function defined<T extends object>(options: T): T {
-  return Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as T;
+  const kept: Partial<T> = {};
+  for (const name of Object.keys(options) as (keyof T)[])
+    if (options[name] !== undefined) kept[name] = options[name];
+  return kept as T;
 }
 
 /** A task, or its id. */

@@ -39,14 +39,15 @@ import {
   workerList,
   workerView,
 } from '../contract/index.ts';
+import { plainBatchAnswer } from '../contract/plain-answers.ts';
 import { clientDefaults, wireDefaults, workerDefaults } from '../core/defaults.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { Call, Door, Query } from '../wire/door.ts';
 import type { HttpAnswer } from '../wire/judge.ts';
 import type { KeySource } from '../wire/key.ts';
-import { toTaskError, worthAgain } from './errors.ts';
-import { Patience } from './patience.ts';
+import { insist, Patience } from './patience.ts';
+import { type BatchItems, SubmitQueue, submitted } from './submit-queue.ts';
 import { readTaskHints, type TaskHintListener } from './task-hints.ts';
 
 export interface ServiceClientOptions {
@@ -59,6 +60,8 @@ export interface ServiceClientOptions {
   readonly project?: string | undefined;
   /** How long a call goes on asking [60 s]; 0: each call is made once. */
   readonly timeoutMs?: number | undefined;
+  /** Submissions that come while others are under way go together, as one call [true]. */
+  readonly batch?: boolean | undefined;
   /** Told of each success: the control plane is there. */
   readonly onAnswer?: (() => void) | undefined;
 }
@@ -72,14 +75,14 @@ export interface CallOptions {
 /** Filters and page of `GET /tasks`, all optional. */
 export type TaskQuery = Partial<ListQuery>;
 
-export type BatchItems = readonly { readonly status: number; readonly body: unknown }[];
-
 export class ServiceClient {
   readonly clock: Clock;
   readonly random: Random;
   readonly #options: ServiceClientOptions;
   #info: ServiceInfo | undefined;
   #checked: Promise<Unsuccessful | undefined> | undefined;
+  #learns = false;
+  readonly #queue = new SubmitQueue(this);
 
   constructor(options: ServiceClientOptions) {
     this.#options = options;
@@ -106,20 +109,41 @@ export class ServiceClient {
   /** @returns `replayed`: this request had been accepted before. */
   async submit(
     request: SubmitRequest,
-    how?: CallOptions,
+    how: CallOptions = {},
   ): Promise<{ task: TaskView; replayed: boolean }> {
-    const call = { method: 'POST', path: '/tasks', body: request, statuses: [200, 201] } as const;
-    const { status, value } = await this.#insist({ ...call, schema: taskView }, how);
-    return { task: value, replayed: status === 200 };
+    const ticket = { text: JSON.stringify(request), alone: this.#options.batch === false };
+    const { signal } = how;
+    const once = (timeoutMs: number) => this.#queue.send(ticket, { timeoutMs, signal });
+    const done = await insist(this.patience(how), workerDefaults.requestTimeoutMs, once);
+    return { task: done.value, replayed: done.status === 200 };
   }
 
-  /** One batch call, made once: the answers of its items, or what became of the call as a whole. */
+  /** One call with one submission, made once. @param text its body. */
+  submitOnce(text: string, { timeoutMs, signal }: CallOptions): Promise<HttpAnswer<TaskView>> {
+    return this.#once({ method: 'POST', path: '/tasks', text, ...submitted, timeoutMs, signal });
+  }
+
+  /**
+   * One batch call, made once: the answers of its items, or what became of the call as a whole.
+   * @param texts the items' bodies. @param how its `timeoutMs` is that of the call [10 s].
+   */
   submitBatch(
-    requests: readonly SubmitRequest[],
-    how?: CallOptions,
+    texts: readonly string[],
+    { timeoutMs, signal }: CallOptions,
   ): Promise<HttpAnswer<BatchItems>> {
-    const call = { method: 'POST', path: '/tasks/batch', body: requests, statuses: [200] } as const;
-    return this.#once({ ...call, schema: batchAnswer, signal: how?.signal });
+    this.#learnLimits();
+    const text = `[${texts.join(',')}]`;
+    const call = { method: 'POST', path: '/tasks/batch', text, timeoutMs, signal } as const;
+    return this.#once<BatchItems>({ ...call, ...itemsTaken });
+  }
+
+  /** Batches begin with the contract's limits: nobody waits for those of the peer. */
+  #learnLimits(): void {
+    if (this.#info || this.#learns) return;
+    this.#learns = true;
+    void this.discover({ timeoutMs: 0 }).catch(() => {
+      this.#learns = false;
+    });
   }
 
   getTask(id: string, how?: CallOptions): Promise<TaskView> {
@@ -187,14 +211,9 @@ export class ServiceClient {
 
   /** Sent once: each answer that got lost would leave a key that nobody knows. */
   newKey(request: NewKeyRequest, how?: CallOptions): Promise<NewKeyAnswer> {
-    const call = {
-      method: 'POST',
-      path: '/keys',
-      body: request,
-      statuses: [201],
-      once: true,
-    } as const;
-    return this.#ask({ ...call, schema: newKeyAnswer }, { ...how, timeoutMs: 0 });
+    const call = { method: 'POST', path: '/keys', body: request, once: true } as const;
+    const taken = { statuses: [201], schema: newKeyAnswer };
+    return this.#ask({ ...call, ...taken }, { ...how, timeoutMs: 0 });
   }
 
   /** Newest first; the next page has the `cursor` of this one. */
@@ -232,24 +251,10 @@ export class ServiceClient {
     return this.#ask({ method: 'POST', path, body, statuses: [200], schema }, how);
   }
 
-  async #ask<T>(call: Call<T>, how: CallOptions | undefined): Promise<T> {
-    return (await this.#insist(call, how)).value;
-  }
-
-  async #insist<T>(
-    call: Call<T>,
-    how: CallOptions = {},
-  ): Promise<Extract<HttpAnswer<T>, { kind: 'ok' }>> {
-    const patience = this.patience(how);
+  async #ask<T>(call: Call<T>, how: CallOptions = {}): Promise<T> {
     const limitMs = call.timeoutMs ?? workerDefaults.requestTimeoutMs;
-    for (;;) {
-      // A single try gets the whole time of a call; of several the last one ends with the patience.
-      const timeoutMs = patience.left > 0 ? Math.min(limitMs, patience.left) : limitMs;
-      const answer = await this.#once({ ...call, timeoutMs, signal: how.signal });
-      if (answer.kind === 'ok') return answer;
-      const again = worthAgain(answer) && (await patience.wait(answer.retryAfterMs));
-      if (!again) throw toTaskError(answer);
-    }
+    const once = (timeoutMs: number) => this.#once({ ...call, timeoutMs, signal: how.signal });
+    return (await insist(this.patience(how), limitMs, once)).value;
   }
 
   /** One call, by a key of the right project. */
@@ -287,6 +292,8 @@ export class ServiceClient {
     );
   }
 }
+
+const itemsTaken = { statuses: [200], schema: batchAnswer, plain: plainBatchAnswer } as const;
 
 type Unsuccessful = Exclude<HttpAnswer<never>, { kind: 'ok' }>;
 

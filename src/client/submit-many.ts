@@ -3,17 +3,12 @@
  * answered is settled, only what got no answer (or was told to come later) goes again. A batch that is
  * refused whole says nothing about its tasks: it goes again in halves, and the last one by itself.
  */
-import {
-  limits,
-  type SubmitRequest,
-  TaskError,
-  type TaskView,
-  taskView,
-} from '../contract/index.ts';
+import { limits, type SubmitRequest, TaskError, type TaskView } from '../contract/index.ts';
 import { afterRefusedBatch, type BatchLimits, batches } from '../core/batches.ts';
 import { judgeItem } from '../wire/judge.ts';
 import { toTaskError, worthAgain } from './errors.ts';
 import type { CallOptions, ServiceClient } from './service-client.ts';
+import { submitted } from './submit-queue.ts';
 
 /** What became of one of many tasks. */
 export type SubmitOutcome =
@@ -26,7 +21,8 @@ export type SubmitOutcome =
   | { readonly ok: false; readonly error: TaskError };
 
 interface Item {
-  readonly request: SubmitRequest;
+  /** Its body. */
+  readonly text: string;
   readonly index: number;
 }
 
@@ -40,7 +36,7 @@ export async function submitMany(
     request instanceof TaskError ? { ok: false, error: request } : undefined,
   );
   let waiting = requests.flatMap((request, index) =>
-    request instanceof TaskError ? [] : [{ request, index }],
+    request instanceof TaskError ? [] : [{ text: JSON.stringify(request), index }],
   );
   if (waiting.length === 0) return outcomes as SubmitOutcome[];
   const patience = client.patience(how);
@@ -55,7 +51,7 @@ export async function submitMany(
         retryAfterMs = Math.max(retryAfterMs, wait ?? 0);
       }
     };
-    const bytesOf = ({ request }: Item) => Buffer.byteLength(JSON.stringify(request));
+    const bytesOf = ({ text }: Item) => Buffer.byteLength(text);
     for (const group of batches(waiting, bytesOf, sizes))
       await sendGroup(client, group, how, settle);
     if (again.length === 0) return outcomes as SubmitOutcome[];
@@ -78,13 +74,12 @@ async function sendGroup(
   settle: Settle,
 ): Promise<void> {
   const answer = await client.submitBatch(
-    group.map(({ request }) => request),
-    how,
+    group.map(({ text }) => text),
+    { signal: how.signal },
   );
   if (answer.kind === 'ok') {
     for (const [i, item] of group.entries()) {
-      const expected = { statuses: [200, 201], schema: taskView };
-      const one = judgeItem(answer.value[i], expected, client.shown, answer.sentAt);
+      const one = judgeItem(answer.value[i], submitted, client.shown, answer.sentAt);
       if (one.kind === 'ok')
         settle(item, { ok: true, task: one.value, replayed: one.status === 200 });
       else settle(item, { ok: false, error: toTaskError(one) }, one.retryAfterMs);
@@ -110,14 +105,9 @@ async function sendSingle(
   how: CallOptions,
   settle: Settle,
 ): Promise<void> {
-  try {
-    const done = await client.submit(item.request, { ...how, timeoutMs: 0 });
-    settle(item, { ok: true, ...done });
-  } catch (error) {
-    if (!(error instanceof TaskError)) throw error;
-    const wait = error.details?.retryAfterMs;
-    settle(item, { ok: false, error }, typeof wait === 'number' ? wait : 0);
-  }
+  const one = await client.submitOnce(item.text, { signal: how.signal });
+  if (one.kind === 'ok') settle(item, { ok: true, task: one.value, replayed: one.status === 200 });
+  else settle(item, { ok: false, error: toTaskError(one) }, one.retryAfterMs);
 }
 
 /** Statuses of a batch that was refused as a whole: no JSON, too many items, too many bytes. */

@@ -8,7 +8,7 @@ import { plainJson } from './json-plain.ts';
 import { bounds } from './limits.ts';
 
 export { type JsonIssue, pathText } from './json-fault.ts';
-export { isDeeperThan, type JsonMade, toJson } from './to-json.ts';
+export { copyPlain, isDeeperThan, type JsonMade, toJson } from './to-json.ts';
 
 export type JsonParsed =
   | { readonly ok: true; readonly value: unknown }

@@ -1,7 +1,8 @@
+import type { TaskView } from './tasks.ts';
 import type { Attempt, ReportAnswer } from './worker-calls.ts';
 
 /**
- * The answers that come to a worker by the thousand, checked without a schema. Each takes what its schema takes and gives
+ * The answers that come by the thousand, checked without a schema. Each takes what its schema takes and gives
  * what that gives, or says nothing (`undefined`): then the schema decides, and names what is wrong. All of them are given
  * what JSON.parse has made. `test/contract/plain-calls.test.ts` holds both against each other.
  */
@@ -43,13 +44,50 @@ export function plainAttempt(raw: unknown): Attempt | undefined {
     typeof raw.pool === 'string' &&
     (raw.traceparent === undefined || typeof raw.traceparent === 'string') &&
     typeof raw.cancelRequested === 'boolean';
-  if (!fits || !isObject(labels) || !isPolicy(raw.policy)) return undefined;
-  for (const name in labels) if (typeof labels[name] !== 'string') return undefined;
-  return raw as unknown as Attempt;
+  return fits && isLabels(labels) && isPolicy(raw.policy) ? (raw as unknown as Attempt) : undefined;
+}
+
+/** A view of `taskView`, as it came; one with progress, an error or a late report is for the schema. */
+export function plainTaskView(raw: unknown): TaskView | undefined {
+  if (!isObject(raw)) return undefined;
+  const { progress, error, lateReport, cancelRequested } = raw;
+  if (progress !== undefined || error !== undefined || lateReport !== undefined) return undefined;
+  const fits =
+    TEXTS.every((name) => typeof raw[name] === 'string') &&
+    INTEGERS.every((name) => Number.isSafeInteger(raw[name])) &&
+    TEXTS_OR_NONE.every((name) => raw[name] === undefined || typeof raw[name] === 'string') &&
+    isFlag(cancelRequested) &&
+    isLabels(raw.labels) &&
+    isPolicy(raw.policy);
+  return fits ? (raw as unknown as TaskView) : undefined;
+}
+
+const TEXTS = ['id', 'type', 'status', 'pool', 'effectKey', 'createdAt'] as const;
+const INTEGERS = ['schemaVersion', 'priority', 'attempts', 'undelivered', 'seq'] as const;
+const TEXTS_OR_NONE = [
+  ...(['startedAt', 'finishedAt', 'worker', 'waitingFor', 'idempotencyKey'] as const),
+  ...(['traceparent', 'notBeforeAt'] as const),
+];
+
+/** An answer of `batchAnswer`, as it came; its items are judged one by one. */
+export function plainBatchAnswer(raw: unknown): { status: number; body: unknown }[] | undefined {
+  if (!Array.isArray(raw)) return undefined;
+  for (const item of raw) {
+    if (!isObject(item) || !Number.isSafeInteger(item.status) || item.body === undefined)
+      return undefined;
+    for (const name in item) if (name !== 'status' && name !== 'body') return undefined;
+  }
+  return raw;
 }
 
 const SAFETIES: ReadonlySet<unknown> = new Set(['pure', 'idempotent', 'non-idempotent']);
 const GATES: ReadonlySet<unknown> = new Set(['start', 'effect']);
+
+function isLabels(raw: unknown): boolean {
+  if (!isObject(raw)) return false;
+  for (const name in raw) if (typeof raw[name] !== 'string') return false;
+  return true;
+}
 
 /** One of `policyRead` that lacks nothing, with no more. */
 function isPolicy(raw: unknown): boolean {

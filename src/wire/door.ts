@@ -38,6 +38,8 @@ export interface Call<T> extends Request, Expected<T> {
   readonly method: WireInit['method'];
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** The body as JSON text, in place of `body`. */
+  readonly text?: string | undefined;
   /** Of the call as a whole [10 s]. */
   readonly timeoutMs?: number | undefined;
   /** Of the answer's body, after decompression [8 MiB]. */
@@ -84,7 +86,7 @@ export class Door {
     const { clock } = this.#options;
     const sentAt = clock.now();
     // What JSON cannot hold is a bug of the caller and no matter of the wire: it throws.
-    const text = call.body === undefined ? undefined : JSON.stringify(call.body);
+    const text = call.text ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
     const limit = this.#limit(call.timeoutMs ?? workerDefaults.requestTimeoutMs, call.signal);
     try {
       const sent = this.#send({ ...call, text }, call.method, limit.signal);

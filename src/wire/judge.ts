@@ -27,6 +27,8 @@ export interface Expected<T> {
   /** Statuses of a success; the body of each fits `schema`. */
   readonly statuses: readonly number[];
   readonly schema: z.ZodType<T>;
+  /** Takes what the schema takes without asking it; `undefined`: ask it. */
+  readonly plain?: ((value: unknown) => T | undefined) | undefined;
   /** Reads the text of a success [`JSON.parse`]; throws where it is no JSON. */
   readonly parse?: ((text: string) => unknown) | undefined;
   /** The answer is read whatever version of the contract it says [false]: that by which versions are told. */
@@ -67,6 +69,8 @@ export function judge<T>(
   } catch {
     return no('not-the-contract', strangeWords(status, body, headers));
   }
+  const plain = expected.plain?.(value);
+  if (plain !== undefined) return { kind: 'ok', status, value: plain, sentAt };
   const read = expected.schema.safeParse(value);
   if (read.success) return { kind: 'ok', status, value: read.data, sentAt };
   const [first] = read.error.issues;
@@ -122,7 +126,7 @@ const ANY_SHAPE: Record<number, ProblemCode> = {
 /** One item of a batch's answer, `{status, body}`, judged as the single call's answer would be. */
 export function judgeItem<T>(
   item: { readonly status: number; readonly body: unknown } | undefined,
-  expected: Pick<Expected<T>, 'statuses' | 'schema'>,
+  expected: Pick<Expected<T>, 'statuses' | 'schema' | 'plain'>,
   at: string,
   sentAt: number,
 ): HttpAnswer<T> {
@@ -134,6 +138,8 @@ export function judgeItem<T>(
   });
   if (item === undefined) return no('left this item of a batch without an answer');
   if (expected.statuses.includes(item.status)) {
+    const plain = expected.plain?.(item.body);
+    if (plain !== undefined) return { kind: 'ok', status: item.status, value: plain, sentAt };
     const read = expected.schema.safeParse(item.body);
     if (read.success) return { kind: 'ok', status: item.status, value: read.data, sentAt };
   } else {

@@ -18,11 +18,8 @@ export class Limit {
       this.#reject?.(fault);
       this.#controller.abort(fault);
     };
-    this.#timer = clock.timer(timeoutMs, () => {
-      const seconds = Math.round(timeoutMs / 100) / 10;
-      stop(new WireFault('timeout', `${at} did not answer within ${seconds} s.`));
-    });
-    this.#onAbort = () => stop(new WireFault('aborted', `The call to ${at} was given up here.`));
+    this.#timer = clock.timer(timeoutMs, () => stop(new WireFault('timeout', late(at, timeoutMs))));
+    this.#onAbort = () => stop(new WireFault('aborted', givenUp(at)));
     this.#outer = outer;
     outer?.addEventListener('abort', this.#onAbort);
     if (outer?.aborted) this.#onAbort();
@@ -34,12 +31,12 @@ export class Limit {
   }
 
   /** The work's value; rejects at the limit, also where the work does not heed the signal. One work at a time. */
-  bounded<T>(work: Promise<T>, late: (value: T) => void = () => {}): Promise<T> {
+  bounded<T>(work: Promise<T>, tooLate: (value: T) => void = () => {}): Promise<T> {
     return new Promise((resolve, reject) => {
       const { signal } = this.#controller;
       if (signal.aborted) reject(signal.reason);
       this.#reject = reject;
-      work.then((value) => (signal.aborted ? late(value) : resolve(value)), reject);
+      work.then((value) => (signal.aborted ? tooLate(value) : resolve(value)), reject);
     });
   }
 
@@ -59,4 +56,14 @@ export class Limit {
     this.end();
     this.#controller.abort(new WireFault('aborted', 'The stream was closed here.'));
   }
+}
+
+/** The sentence for no answer in time. @param at the address, as people write it. */
+export function late(at: string, timeoutMs: number): string {
+  return `${at} did not answer within ${Math.round(timeoutMs / 100) / 10} s.`;
+}
+
+/** The sentence for a call that its caller ended. */
+export function givenUp(at: string): string {
+  return `The call to ${at} was given up here.`;
 }

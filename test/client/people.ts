@@ -1,5 +1,9 @@
 /** Producers and operators at a control plane without sockets, on a clock that only the test moves. */
-import { type OpenClient, openClient } from '../../src/client/open-client.ts';
+import {
+  type OpenClient,
+  openClient,
+  type ProducerClientOptions,
+} from '../../src/client/open-client.ts';
 import { Operator } from '../../src/client/task-operator.ts';
 import { Producer } from '../../src/client/task-producer.ts';
 import type { KeyKind } from '../../src/contract/index.ts';
@@ -36,17 +40,14 @@ export class People {
     return new People(await World.start());
   }
 
-  async client(
-    kind: KeyKind,
-    options: { project?: string; timeoutMs?: number } = {},
-  ): Promise<OpenClient> {
+  async client(kind: KeyKind, options: Partial<ProducerClientOptions> = {}): Promise<OpenClient> {
     const { clock, random } = this.world;
     const key = await this.world.key(kind);
     const serviceUrl = 'http://127.0.0.1:7420';
     return openClient({ serviceUrl, key, fetch: this.fetch, ...options }, { clock, random });
   }
 
-  async producer(options?: { project?: string; timeoutMs?: number }): Promise<Producer> {
+  async producer(options?: Partial<ProducerClientOptions>): Promise<Producer> {
     return new Producer((await this.client('task-producer', options)).client);
   }
 

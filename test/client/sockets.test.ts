@@ -1,5 +1,6 @@
 /** The SDK's face on real sockets, against the control plane. */
 import { execFile } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CollectingLog } from '../../sim/log.ts';
+import { openClient } from '../../src/client/open-client.ts';
 import { attempt } from '../../src/contract/index.ts';
 import { type ServedControlPlane, serveControlPlane } from '../../src/control-plane/serve.ts';
 import { TaskOperator, TaskProducer } from '../../src/index.ts';
@@ -75,6 +77,45 @@ it('submits, is served and sees the end', async () => {
   for await (const { kind } of producer.events(task, { follow: true })) kinds.push(kind);
   expect(kinds.at(-1)).toBe('succeeded');
   await producer.close();
+});
+
+it('submits many at once, each with its own answer, in few calls', async () => {
+  const limits = { types: ['a', 'b'] };
+  const outside = { clock: systemClock(), random: systemRandom() };
+  const keys = openClient({ serviceUrl, key: plane.adminKey ?? '' }, outside);
+  const { key } = await keys.client.newKey({ name: 'producer', kind: 'task-producer', limits });
+  const producer = new TaskProducer({ serviceUrl, key });
+  let calls = 0;
+  const count = () => calls++;
+  subscribe('http.client.request.start', count);
+  const gone = AbortSignal.abort();
+  const twice = { idempotencyKey: 'twice' };
+  const others = Array.from({ length: 80 }, (_, n) => producer.submit('b', 2, { n }));
+  const seen = await Promise.allSettled([
+    producer.submit('a', 1, 1, twice),
+    producer.submit('a', 1, 1, twice),
+    producer.submit('a', 1, 2, twice),
+    producer.submit('c', 1, 1),
+    producer.submit('a', 1, 'x'.repeat(300_000)),
+    producer.submit('a', 1, Number.NaN),
+    producer.submit('a', 1, 1, { signal: gone }),
+    ...others,
+  ]);
+  expect(seen.slice(0, 7)).toMatchObject([
+    { value: { replayed: false } },
+    { value: { replayed: true } },
+    { reason: { code: 'IDEMPOTENCY_CONFLICT' } },
+    { reason: { code: 'SCOPE_DENIED' } },
+    { reason: { code: 'PAYLOAD_TOO_LARGE' } },
+    { reason: { code: 'INVALID_REQUEST' } },
+    { reason: { code: 'ABORTED' } },
+  ]);
+  expect(await Promise.all(others)).toMatchObject(
+    others.map(() => ({ type: 'b', replayed: false })),
+  );
+  unsubscribe('http.client.request.start', count);
+  expect(calls).toBeLessThan(10);
+  await Promise.all([producer.close(), keys.close()]);
 });
 
 it('outlives a restart of the control plane in the middle of a long poll', async () => {

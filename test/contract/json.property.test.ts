@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJson, toJson } from '../../src/contract/json.ts';
+import { copyPlain, parseJson, toJson } from '../../src/contract/json.ts';
 import { bounds } from '../../src/contract/limits.ts';
 import { runs } from '../property.ts';
 
@@ -161,5 +161,36 @@ describe('toJson', () => {
       }),
       { numRuns: runs(1_500) },
     );
+  });
+
+  it('makes what a plain copy is, where there is one', () => {
+    const anything = fc.anything({ withDate: true, withMap: true, withNullPrototype: true });
+    fc.assert(
+      fc.property(fc.oneof(anything, fc.jsonValue()), (value) => {
+        const copy = copyPlain(value);
+        if (copy !== undefined) expect(toJson(value)).toEqual({ ok: true, value: copy });
+      }),
+      { numRuns: runs(1_500) },
+    );
+    const usual = { a: [1, 'x', null, { b: true, none: undefined }], c: -0.5 };
+    expect(copyPlain(usual)).toEqual({ a: [1, 'x', null, { b: true }], c: -0.5 });
+    const shared = copyPlain(usual) as typeof usual;
+    usual.a.push(2);
+    expect(shared.a).toHaveLength(4);
+    const odd = [
+      Number.NaN,
+      2 ** 53,
+      '\ud800',
+      new Date(),
+      new Map(),
+      [undefined],
+      1n,
+      { '\ud800': 1 },
+    ];
+    for (const one of odd) expect(copyPlain(one)).toBeUndefined();
+    const cycle: Record<string, unknown> = {};
+    cycle.self = cycle;
+    expect(copyPlain(cycle)).toBeUndefined();
+    expect(copyPlain(JSON.parse('{"__proto__": 1}'))).toBeUndefined();
   });
 });

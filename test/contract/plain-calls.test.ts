@@ -2,9 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { bounds } from '../../src/contract/limits.ts';
-import { plainAttempt, plainReportAnswer } from '../../src/contract/plain-answers.ts';
+import {
+  plainAttempt,
+  plainBatchAnswer,
+  plainReportAnswer,
+  plainTaskView,
+} from '../../src/contract/plain-answers.ts';
 import { plainClaim, plainReport, plainSubmit } from '../../src/contract/plain-calls.ts';
-import { submitRequest } from '../../src/contract/tasks.ts';
+import { batchAnswer, submitRequest, taskView } from '../../src/contract/tasks.ts';
 import {
   attempt,
   claimRequest,
@@ -122,7 +127,7 @@ it('what is not as it should be is left to the schema', () => {
     expect(plainClaim(raw)).toBeUndefined();
 });
 
-describe('answers to a worker', () => {
+describe('answers', () => {
   const backoff = { initialMs: 1_000, factor: 2, maxMs: 60_000, jitter: 0.2 };
   const policy = {
     ...{ maxAttempts: 3, backoff, attemptTimeoutMs: null, leaseMs: 30_000, lostGraceMs: 60_000 },
@@ -136,8 +141,21 @@ describe('answers to a worker', () => {
   };
   const accepted = { accepted: true, attemptId: 'att_1', fence: 1, op: 'complete' };
 
+  const view = {
+    ...{ id: 'tsk_1', type: 'demo/hello', schemaVersion: 1, status: 'queued', pool: 'default' },
+    ...{ priority: 0, labels: { a: 'b' }, effectKey: 'k', policy, attempts: 0, undelivered: 0 },
+    ...{ seq: 1, createdAt: '2026-01-01T00:00:00.000Z', waitingFor: 'no worker' },
+  };
+  const viewed = [
+    ...['startedAt', 'finishedAt', 'worker', 'idempotencyKey', 'traceparent', 'notBeforeAt'],
+    ...['cancelRequested', 'result', 'input', 'progress', 'error', 'lateReport'],
+  ];
+
   it('that are plain are taken', () => {
     expect(plainAttempt(granted)).toBe(granted);
+    expect(plainTaskView(view)).toBe(view);
+    const items = [{ status: 201, body: view }];
+    expect(plainBatchAnswer(items)).toBe(items);
     expect(plainReportAnswer(accepted)).toBe(accepted);
   });
 
@@ -159,6 +177,9 @@ describe('answers to a worker', () => {
       plainAttempt,
       () => attempt,
     );
+    agree(body(view, viewed), plainTaskView, () => taskView);
+    const item = body({ status: 201, body: view });
+    agree(fc.array(item, { maxLength: 2 }), plainBatchAnswer, () => batchAnswer);
     agree(
       body(accepted, ['leaseMs', 'cancelRequested', 'replayed']),
       plainReportAnswer,

@@ -81,6 +81,9 @@ it('a producer refuses what its outbox does not know', () => {
     option: 'outbx',
     nearest: 'outbox',
   });
+  expect(refusal('TaskProducer', { ...GOOD, batch: 100 })).toMatchObject({
+    code: 'INVALID_OPTION',
+  });
   for (const outbox of ['', {}, { folder: '' }, 7, { folder: '/x', onSubmited() {} }])
     expect(refusal('TaskProducer', { ...GOOD, outbox })).toMatchObject({ code: 'INVALID_OPTION' });
 });
