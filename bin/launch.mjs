@@ -70,5 +70,7 @@ function windows(file, args) {
       );
     }
   }
-  return [node, ['--disable-warning=ExperimentalWarning', main, ...args]];
+  const flags = ['--disable-warning=ExperimentalWarning'];
+  if (name === 'interlock-worker') flags.push('--no-memory-reducer');
+  return [node, [...flags, main, ...args]];
 }

@@ -13,6 +13,10 @@ give_up() {
 
 [ -f "$main" ] || give_up "$main is missing, this package has not been built. Run \"npm ci\" (or \"npm run build\") in $root."
 
+flags=--disable-warning=ExperimentalWarning
+# It collects its garbage itself when it comes to rest; V8 would do so once or twice more for nothing.
+[ "$command" = interlock-worker ] && flags="$flags --no-memory-reducer"
+
 # The packages that may hold the fitting Node.js, the best first. On Linux they need glibc: where its
 # loader is absent (Alpine, NixOS) they could not even start.
 machine=$(uname -sm)
@@ -29,7 +33,7 @@ above=$root
 while [ -n "$packages" ]; do
   for package in $packages; do
     node=$above/node_modules/$package/bin/node
-    [ -x "$node" ] && exec "$node" --disable-warning=ExperimentalWarning "$main" "$@"
+    [ -x "$node" ] && exec "$node" $flags "$main" "$@"
   done
   [ -n "$above" ] || break
   above=${above%/*}
@@ -38,7 +42,7 @@ done
 fits='const [major, minor] = process.versions.node.split(".").map(Number);
 process.exit((major > 22 || (major === 22 && minor >= 13)) && process.getBuiltinModule("node:sqlite") ? 0 : 1)'
 if command -v node >/dev/null && node --disable-warning=ExperimentalWarning -e "$fits" 2>/dev/null; then
-  exec node --disable-warning=ExperimentalWarning "$main" "$@"
+  exec node $flags "$main" "$@"
 fi
 
 give_up "no Node.js fits here ($machine): the one this package pins is not installed, and the PATH has none from 22.13 on with node:sqlite. Run \"npm ci\" in $root without --omit=optional, or put a newer node on the PATH."

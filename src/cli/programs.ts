@@ -30,13 +30,17 @@ export function programsBeside(entry: string): Programs {
 
 /** @param folder that holds `interlock.js`, `interlock-worker.js` and `host.js`. */
 export function filePrograms(folder: string): Programs {
-  const start = (file: string): HostCommand => ({
+  const start = (file: string, ...flags: string[]): HostCommand => ({
     execPath: process.execPath,
-    args: ['--disable-warning=ExperimentalWarning', join(folder, file)],
+    args: ['--disable-warning=ExperimentalWarning', ...flags, join(folder, file)],
   });
   return {
     host: start('host.js'),
-    program: (name) => start(`${name}.js`),
+    // As the files in `bin/` do: compiled code is kept for the same flags only.
+    program: (name) =>
+      name === 'interlock-worker'
+        ? start(`${name}.js`, '--no-memory-reducer')
+        : start(`${name}.js`),
     command: join(dirname(folder), 'bin', 'interlock'),
     handlers: () => {
       // Outside a checkout as JavaScript: below node_modules Node removes no types.

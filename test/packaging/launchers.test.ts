@@ -63,7 +63,11 @@ describe.each(['interlock', 'interlock-worker'])('%s', (command) => {
     expect(seen.said.pid).toBe(seen.pid);
     expect(seen.said.args).toEqual(args);
     expect(seen.said.file).toBe(join(home, 'dist', `${command}.js`));
-    expect(seen.said.execArgv).toEqual(['--disable-warning=ExperimentalWarning']);
+    expect(seen.said.execArgv).toEqual([
+      '--disable-warning=ExperimentalWarning',
+      // A worker collects its garbage itself.
+      ...(command === 'interlock-worker' ? ['--no-memory-reducer'] : []),
+    ]);
   });
 });
 
