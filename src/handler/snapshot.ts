@@ -3,7 +3,6 @@
  * handlers folder by then. Modules keep their addresses, so `import.meta.url`, data files and packages beside them are
  * found as ever; what is not in it (packages, what is imported later, WebAssembly, addons) comes from the disk.
  */
-import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import Module from 'node:module';
 import { join, posix } from 'node:path';
@@ -17,6 +16,7 @@ import {
   resolutionKey,
 } from './module-graph.ts';
 import type { KeptCode, LoadedCode } from './protocol.ts';
+import { sha256 } from './sha256.ts';
 
 /** Of one handler: far above any code of a person's, and bundles of a whole program. */
 const KEPT_BYTES = 32 * 1_048_576;
@@ -29,7 +29,7 @@ export function keptFile(folder: string, id: string): string {
 /** Writes it whole or not at all. Never throws. */
 export function keepCode(handler: HandlerModules, folder: string): LoadedCode {
   const text = JSON.stringify(handler);
-  const code = { hash: codeHash(handler), id: sha256(text) };
+  const code = { hash: codeHash(handler), id: idOf(text) };
   const bytes = Buffer.byteLength(text);
   if (bytes > KEPT_BYTES) {
     const most = KEPT_BYTES / 1_048_576;
@@ -67,7 +67,7 @@ function isThere(file: string, text: string): boolean {
 
 /** Of the text of all modules and how they lie to the handler's own file: a copy elsewhere has the same. */
 export function codeHash({ entry, modules }: HandlerModules): string {
-  const hash = createHash('sha256');
+  const hash = crypto().createHash('sha256');
   const home = posix.dirname(pathOf(entry));
   const named = modules.map(
     ({ url, source }) => [posix.relative(home, pathOf(url)), source] as const,
@@ -121,10 +121,20 @@ function pathOf(url: string): string {
 
 function readKept({ file, id }: KeptCode): HandlerModules {
   const text = readFileSync(file, 'utf8');
-  if (sha256(text) !== id) throw new Error(`${file} is not what was kept there`);
+  if (idOf(text) !== id) throw new Error(`${file} is not what was kept there`);
   return JSON.parse(text) as HandlerModules;
 }
 
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+function idOf(text: string): string {
+  return text.length <= PLAIN_CHARS
+    ? sha256(text)
+    : crypto().createHash('sha256').update(text).digest('hex');
+}
+
+/** Above it a hash in plain JavaScript takes longer than loading `node:crypto`. */
+const PLAIN_CHARS = 65_536;
+
+/** Only where it is needed: most hosts come to their end without its four megabytes. */
+function crypto(): typeof import('node:crypto') {
+  return process.getBuiltinModule('node:crypto');
 }
