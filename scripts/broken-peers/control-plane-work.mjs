@@ -116,7 +116,7 @@ export const faults = [
   {
     name: 'the answer to a claim has no bound',
     file: 'src/control-plane/claim.ts',
-    find: 'if (granted.length > 0 && bytes > limits.batchBytes) break;',
+    find: 'if (granted.length > 0 && isLonger(chars, granted, text, limits.batchBytes)) break;',
     replace: '',
     cases: ['claims/answer-bytes'],
   },

@@ -42,16 +42,20 @@ function chanceDigits(bytes: Uint8Array, at: number): string {
   const d = bytes[at + 3] ?? 0;
   const e = bytes[at + 4] ?? 0;
   return (
-    digit(a >>> 3) +
-    digit((a << 2) | (b >>> 6)) +
-    digit(b >>> 1) +
-    digit((b << 4) | (c >>> 4)) +
-    digit((c << 1) | (d >>> 7)) +
-    digit(d >>> 2) +
-    digit((d << 3) | (e >>> 5)) +
-    digit(e)
+    twoDigits((a << 2) | (b >>> 6)) +
+    twoDigits((b << 4) | (c >>> 4)) +
+    twoDigits((c << 6) | (d >>> 2)) +
+    twoDigits((d << 8) | e)
   );
 }
+
+/** Of the lowest ten bits. */
+function twoDigits(value: number): string {
+  return PAIRS[value & 1023] as string;
+}
+
+/** An id of single digits would be put together out of two dozen texts. */
+const PAIRS = Array.from({ length: 1024 }, (_, value) => digit(value >>> 5) + digit(value));
 
 /** Of the lowest five bits. */
 function digit(value: number): string {

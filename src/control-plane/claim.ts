@@ -157,7 +157,7 @@ async function grant(
     max: request.max,
   });
   const granted: { id: string; text: string }[] = [];
-  let bytes = 0;
+  let chars = 0;
   for (const row of rows) {
     const { task } = row;
     const want = wanted.get(typeKey(task.type, task.schemaVersion)) as Want;
@@ -175,14 +175,30 @@ async function grant(
     if (!change.attempt || !change.task) continue;
     const payloads = await payloadsOf(tx, row);
     const text = attemptText(tx.nowMs, services, change.task, change.attempt, payloads);
-    bytes += Buffer.byteLength(text) + 1;
+    chars += text.length + 1;
     // What does not fit stays in the queue, in its place; one always fits.
-    if (granted.length > 0 && bytes > limits.batchBytes) break;
+    if (granted.length > 0 && isLonger(chars, granted, text, limits.batchBytes)) break;
     await keepChange(tx, row, undefined, change);
     granted.push({ id: change.attempt.id, text });
   }
   return granted;
 }
+
+/** Whether all of it has more UTF-8 bytes; counted only where it has so many characters that it may. */
+function isLonger(
+  chars: number,
+  granted: readonly { readonly text: string }[],
+  last: string,
+  maxBytes: number,
+): boolean {
+  if (chars * MAX_BYTES_PER_CHAR <= maxBytes) return false;
+  let bytes = Buffer.byteLength(last) + 1;
+  for (const { text } of granted) bytes += Buffer.byteLength(text) + 1;
+  return bytes > maxBytes;
+}
+
+/** Of a UTF-16 unit. */
+const MAX_BYTES_PER_CHAR = 3;
 
 interface Payloads {
   readonly input: string | undefined;

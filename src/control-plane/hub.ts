@@ -166,7 +166,9 @@ export class Hub {
       switch (note.kind) {
         case 'task':
           if (this.#producers.size > 0) this.#write(note, told);
-          for (const wake of this.#waiters.get(note.taskId) ?? []) wake();
+          // Most often nobody waits, and to look an id up costs more than to ask that.
+          if (this.#waiters.size > 0)
+            for (const wake of this.#waiters.get(note.taskId) ?? []) wake();
           break;
         case 'cancel':
           for (const { stream } of this.#workersOf(note.project, note.workerId))
