@@ -128,8 +128,8 @@ export const faults = [
   {
     name: 'a submission that comes again under its key is a conflict',
     file: 'src/control-plane/submit.ts',
-    find: '      return { row: before.row, replayed: true, nowMs };',
-    replace: '      void 0;',
+    find: '    return { row: before.row, replayed: true, nowMs: tx.nowMs };',
+    replace: '    void 0;',
     cases: ['lost-answers/submission'],
   },
   {

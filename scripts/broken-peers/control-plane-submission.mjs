@@ -249,8 +249,8 @@ export const faults = [
   {
     name: 'replays-another-request',
     file: submit,
-    find: 'if (before && before.requestHash === requestHash)',
-    replace: 'if (before)',
+    find: 'if (before.requestHash === prepared.requestHash)',
+    replace: 'if (before.requestHash !== "")',
     cases: [
       'idempotency/other-request',
       'idempotency/before-defaults',
@@ -286,9 +286,9 @@ export const faults = [
   {
     name: 'ends-a-key-with-its-task',
     file: submit,
-    find: 'if (before && before.requestHash === requestHash)',
+    find: 'if (before.requestHash === prepared.requestHash)',
     replace:
-      "if (before && before.row.task.status === 'queued' && before.requestHash === requestHash)",
+      "if (before.row.task.status === 'queued' && before.requestHash === prepared.requestHash)",
     cases: ['idempotency/after-the-end'],
   },
   {

@@ -1,5 +1,5 @@
 import type { AttemptState, Change, NewEvent, TaskState, Verdict } from '../core/task.ts';
-import type { AttemptRow, TaskRow, Transaction } from '../ports/store.ts';
+import type { AttemptRow, Soon, TaskRow, Transaction } from '../ports/store.ts';
 import { keepChange } from './change.ts';
 import { tokenFits } from './lease-token.ts';
 import type { Services } from './services.ts';
@@ -51,9 +51,9 @@ export class AttemptUnderWay {
   }
 
   /** Once, before anything else of its task is looked up. */
-  async keep(tx: Transaction): Promise<void> {
+  keep(tx: Transaction): Soon<TaskRow> {
     const attempt = this.#attempt === this.#attemptRow.attempt ? {} : { attempt: this.#attempt };
     const change = { task: this.#task, ...attempt, events: this.#events };
-    await keepChange(tx, this.#row, this.#attemptRow, change);
+    return keepChange(tx, this.#row, this.#attemptRow, change);
   }
 }

@@ -6,7 +6,7 @@ import {
   type TaskState,
 } from '../core/task.ts';
 import { dueAtMs } from '../core/task-sweep.ts';
-import type { AttemptRow, TaskFacts, TaskRow, Transaction } from '../ports/store.ts';
+import type { AttemptRow, Soon, TaskFacts, TaskRow, Transaction } from '../ports/store.ts';
 
 /** What the machine decided becomes rows, journal entries and notes; the only place where it does. */
 
@@ -14,33 +14,44 @@ import type { AttemptRow, TaskFacts, TaskRow, Transaction } from '../ports/store
 type Made = Pick<Change, 'task' | 'attempt' | 'events'>;
 
 /** Keeps a change of a task. @returns the row as it is now. */
-export async function keepChange(
+export function keepChange(
   tx: Transaction,
   row: TaskRow,
   attemptRow: AttemptRow | undefined,
   change: Made,
-): Promise<TaskRow> {
+): Soon<TaskRow> {
   const attempt = change.attempt ?? attemptRow?.attempt;
-  if (change.attempt) {
-    if (attemptRow) await tx.saveAttempt(attemptRow, change.attempt);
-    else await tx.insertAttempt(row, change.attempt);
-  }
+  const attemptKept =
+    change.attempt &&
+    (attemptRow
+      ? tx.saveAttempt(attemptRow, change.attempt)
+      : tx.insertAttempt(row, change.attempt));
   const unchanged = change.task === undefined || change.task === row.task;
   if (unchanged && change.events.length === 0) {
     // A renewal (or nothing at all): there is nothing to tell of the task itself.
-    if (change.attempt) await tx.saveDue(row, dueAtMs(row.task, attempt));
-    return row;
+    const due = change.attempt && tx.saveDue(row, dueAtMs(row.task, attempt));
+    return once(row, attemptKept, due);
   }
   const task = numbered(row.task, change);
-  const kept = await tx.saveTask(row, task, taskFacts(task, attempt));
+  const kept = tx.saveTask(row, task, taskFacts(task, attempt));
   // Created by a clock that was set back since: its age begins now, else it would stand behind all that is submitted
   // until the clock is there again.
-  if (task.status === 'queued' && task.createdAtMs > tx.nowMs)
-    await tx.saveRank(row, claimRank({ ...task, createdAtMs: tx.nowMs }));
-  await tx.addEvents(row.ref, row.task.seq + 1, change.events);
+  const ranked =
+    task.status === 'queued' && task.createdAtMs > tx.nowMs
+      ? tx.saveRank(row, claimRank({ ...task, createdAtMs: tx.nowMs }))
+      : undefined;
+  const told = tx.addEvents(row.ref, row.task.seq + 1, change.events);
   announce(tx, row.task, task, attempt, change.events);
-  return kept;
+  return once(kept, attemptKept, ranked, told);
 }
+
+/** A value, once it and all others are there. */
+function once<T>(value: Soon<T>, ...others: readonly unknown[]): Soon<T> {
+  if (!(value instanceof Promise) && !others.some(isLater)) return value;
+  return Promise.all([value, ...others]).then(([there]) => there);
+}
+
+const isLater = (value: unknown) => value instanceof Promise;
 
 /** The journal has no gaps: the task's `seq` grows by the entries of the change. */
 function numbered(before: TaskState, change: Made): TaskState {
@@ -83,7 +94,7 @@ function announce(
 }
 
 /** Keeps a new task. */
-export async function keepNewTask(
+export function keepNewTask(
   tx: Transaction,
   made: { readonly task: TaskState; readonly events: readonly NewEvent[] },
   facts: {
@@ -91,11 +102,18 @@ export async function keepNewTask(
     readonly inputJson: string;
     readonly requestHash?: string | undefined;
   },
-): Promise<TaskRow> {
+): Soon<TaskRow> {
   const { length: seq } = made.events;
   const task = made.task.seq === seq ? made.task : { ...made.task, seq };
-  const row = await tx.insertTask(task, { ...taskFacts(task, undefined), ...facts });
-  await tx.addEvents(row.ref, 1, made.events);
-  announce(tx, undefined, task, undefined, made.events);
-  return row;
+  const { dueAtMs, attention } = taskFacts(task, undefined);
+  const row = tx.insertTask(task, { dueAtMs, attention, ...facts });
+  return row instanceof Promise
+    ? row.then((there) => begun(tx, there, made.events))
+    : begun(tx, row, made.events);
+}
+
+function begun(tx: Transaction, row: TaskRow, events: readonly NewEvent[]): Soon<TaskRow> {
+  const told = tx.addEvents(row.ref, 1, events);
+  announce(tx, undefined, row.task, undefined, events);
+  return once(row, told);
 }

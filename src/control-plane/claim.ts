@@ -178,7 +178,8 @@ async function grant(
     chars += text.length + 1;
     // What does not fit stays in the queue, in its place; one always fits.
     if (granted.length > 0 && isLonger(chars, granted, text, limits.batchBytes)) break;
-    await keepChange(tx, row, undefined, change);
+    const kept = keepChange(tx, row, undefined, change);
+    if (kept instanceof Promise) await kept;
     granted.push({ id: change.attempt.id, text });
   }
   return granted;

@@ -116,7 +116,8 @@ export async function apply(
     }
     const { said, hash, valueJson } = one;
     if (under?.attempt.id !== said.attemptId) {
-      await under?.keep(tx);
+      const kept = under?.keep(tx);
+      if (kept instanceof Promise) await kept;
       const found = await tx.attempt(project, said.attemptId);
       under = found && new AttemptUnderWay(found);
     }

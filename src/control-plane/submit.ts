@@ -4,7 +4,7 @@ import { plainSubmit } from '../contract/plain-calls.ts';
 import { type SubmitRequest, submitRequest } from '../contract/tasks.ts';
 import { claimRank, submitTask } from '../core/task.ts';
 import type { WorkerFacts } from '../core/waiting-for.ts';
-import type { KeyRow, TaskRow, Transaction } from '../ports/store.ts';
+import type { KeyRow, Soon, TaskRow, Transaction } from '../ports/store.ts';
 import { type Answer, answerText, isRefusal, type Refusal, refusal } from './answer.ts';
 import { beyondKey } from './auth.ts';
 import { keepNewTask } from './change.ts';
@@ -81,38 +81,58 @@ export async function keepAll(
   all: readonly (Prepared | Refusal)[],
 ): Promise<(Kept | Refusal)[]> {
   const kept: (Kept | Refusal)[] = [];
-  for (const one of all) kept.push(isRefusal(one) ? one : await keep(tx, services, key, one));
+  for (const one of all) {
+    const now = isRefusal(one) ? one : keep(tx, services, key, one);
+    kept.push(now instanceof Promise ? await now : now);
+  }
   return kept;
 }
 
-async function keep(
+function keep(
+  tx: Transaction,
+  services: Services,
+  key: KeyRow,
+  prepared: Prepared,
+): Soon<Kept | Refusal> {
+  const { idempotencyKey } = prepared.request;
+  if (idempotencyKey === undefined) return keepNew(tx, services, key, prepared);
+  return keepOnce(tx, services, key, prepared, idempotencyKey);
+}
+
+async function keepOnce(
+  tx: Transaction,
+  services: Services,
+  key: KeyRow,
+  prepared: Prepared,
+  idempotencyKey: string,
+): Promise<Kept | Refusal> {
+  const before = await tx.taskByKey(key.project, idempotencyKey);
+  if (before === undefined) return keepNew(tx, services, key, prepared);
+  if (before.requestHash === prepared.requestHash)
+    return { row: before.row, replayed: true, nowMs: tx.nowMs };
+  return refusal(
+    'IDEMPOTENCY_CONFLICT',
+    `The idempotency key was used for task ${before.row.task.id} with another request.`,
+    { taskId: before.row.task.id },
+  );
+}
+
+function keepNew(
   tx: Transaction,
   { random, policy }: Services,
-  key: KeyRow,
+  { id, project }: KeyRow,
   { request, inputJson, requestHash }: Prepared,
-): Promise<Kept | Refusal> {
-  const { project } = key;
+): Soon<Kept> {
   const { nowMs } = tx;
-  if (request.idempotencyKey !== undefined) {
-    const before = await tx.taskByKey(project, request.idempotencyKey);
-    if (before && before.requestHash === requestHash)
-      return { row: before.row, replayed: true, nowMs };
-    if (before) {
-      return refusal(
-        'IDEMPOTENCY_CONFLICT',
-        `The idempotency key was used for task ${before.row.task.id} with another request.`,
-        { taskId: before.row.task.id },
-      );
-    }
-  }
   const made = submitTask(nowMs, request, {
     id: makeId('tsk', nowMs, random.bytes(10)),
     project,
-    by: `key:${key.id}`,
+    by: `key:${id}`,
     defaults: policy,
   });
   const rank = claimRank(made.task);
-  const row = await keepNewTask(tx, made, { rank, inputJson, requestHash });
+  const row = keepNewTask(tx, made, { rank, inputJson, requestHash });
+  if (row instanceof Promise) return row.then((there) => ({ row: there, replayed: false, nowMs }));
   return { row, replayed: false, nowMs };
 }
 

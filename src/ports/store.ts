@@ -39,7 +39,8 @@ export type * from './store-rows.ts';
  * - A work may be run more than once, with another `nowMs`: where it, or one that shares its commit, throws. Only its last
  *   run is kept, answered and told in notes, so outside of the transaction it does nothing that may not be done twice, or
  *   for nothing.
- * - Inside a work only the transaction is awaited (no I/O, no timers): it holds the store.
+ * - Inside a work only the transaction is awaited (no I/O, no timers): it holds the store. What writes may be called without
+ *   waiting for what was called before: it is done in the order of the calls.
  * - Each reading method answers from one committed moment; a transaction also sees what it wrote itself.
  * - `nowMs` is the one clock that instants are decided by (of the database where many nodes share it). It
  *   does not run backwards, whatever happens to the machine's wall clock while the store is open.
@@ -50,7 +51,7 @@ export interface Store extends Reads {
   /** Random text, made with the store: part of every lease token, so tokens of another store never fit. */
   readonly epoch: string;
   /** @param items how many things it does, where it does many: the work of one commit is bounded [1]. */
-  write<T>(work: (tx: Transaction) => Promise<T>, items?: number): Promise<T>;
+  write<T>(work: (tx: Transaction) => Soon<T>, items?: number): Promise<T>;
   nowMs(): Promise<number>;
   /**
    * @param early is told of the same notes sooner: at the commit, while the disk is still at it, and also where that fails
@@ -168,21 +169,24 @@ export interface Reads {
   nextTimeMs(): Promise<number | undefined>;
 }
 
+/** At once where nothing has to be waited for: thousands of promises a second are a cost. */
+export type Soon<T> = T | Promise<T>;
+
 export interface Transaction extends Reads {
   /** Whole milliseconds since 1970, the same throughout the transaction. */
   readonly nowMs: number;
 
-  insertTask(task: TaskState, facts: TaskFacts & NewTaskFacts): Promise<TaskRow>;
+  insertTask(task: TaskState, facts: TaskFacts & NewTaskFacts): Soon<TaskRow>;
   /** Payloads are written where they are given and differ from those of `row`. */
-  saveTask(row: TaskRow, task: TaskState, facts: TaskFacts): Promise<TaskRow>;
+  saveTask(row: TaskRow, task: TaskState, facts: TaskFacts): Soon<TaskRow>;
   /** Only when it is due has changed (a renewal). */
-  saveDue(row: TaskRow, dueAtMs: number | undefined): Promise<void>;
+  saveDue(row: TaskRow, dueAtMs: number | undefined): Soon<void>;
   /** A task that was created ahead of the clock would stand behind all that came after it. */
-  saveRank(row: TaskRow, rank: number): Promise<void>;
-  insertAttempt(row: TaskRow, attempt: AttemptState): Promise<AttemptRow>;
-  saveAttempt(row: AttemptRow, attempt: AttemptState): Promise<AttemptRow>;
+  saveRank(row: TaskRow, rank: number): Soon<void>;
+  insertAttempt(row: TaskRow, attempt: AttemptState): Soon<AttemptRow>;
+  saveAttempt(row: AttemptRow, attempt: AttemptState): Soon<AttemptRow>;
   /** The first gets number `firstSeq`, the next one more. */
-  addEvents(taskRef: number, firstSeq: number, events: readonly NewEvent[]): Promise<void>;
+  addEvents(taskRef: number, firstSeq: number, events: readonly NewEvent[]): Soon<void>;
   /** Appends; the oldest lines go where the bounds are passed. */
   addLogs(
     taskRef: number,

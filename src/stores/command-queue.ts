@@ -1,5 +1,5 @@
 import { TaskError } from '../contract/errors.ts';
-import type { Note, StoreStats } from '../ports/store.ts';
+import type { Note, Soon, StoreStats } from '../ports/store.ts';
 
 /** What carries out a group of commands: begins, keeps or drops each, then commits all at once. */
 export interface GroupCommit<Tx> {
@@ -12,7 +12,7 @@ export interface GroupCommit<Tx> {
    * Runs one command so that its failure undoes it alone; else it throws `GroupSpoilt`, or `GroupLost` where nothing can
    * be kept. Returns its notes.
    */
-  command<T>(work: (tx: Tx) => Promise<T>): Promise<{ value: T; notes: readonly Note[] }>;
+  command<T>(work: (tx: Tx) => Soon<T>): Promise<{ value: T; notes: readonly Note[] }>;
   /** After `GroupSpoilt`: undoes the group and begins it anew, so that from now on each failure undoes its command alone. */
   again?(): void;
   /** Throws where it could not be kept. @returns whether there was anything to keep. */
@@ -37,7 +37,7 @@ export class GroupLost extends Error {
 export class GroupSpoilt extends Error {}
 
 interface Waiting<Tx> {
-  readonly work: (tx: Tx) => Promise<unknown>;
+  readonly work: (tx: Tx) => unknown;
   readonly items: number;
   readonly settle: (outcome: Outcome) => void;
 }
@@ -80,7 +80,7 @@ export class CommandQueue<Tx> {
   }
 
   /** @param items how much it does: a group ends with the command that makes it full. */
-  run<T>(work: (tx: Tx) => Promise<T>, items = 1): Promise<T> {
+  run<T>(work: (tx: Tx) => Soon<T>, items = 1): Promise<T> {
     if (this.#closed) return Promise.reject(closedError());
     return new Promise((resolve, reject) => {
       this.#waiting.push({

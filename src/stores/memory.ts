@@ -32,7 +32,7 @@ export function openMemoryStore(options: {
     },
     async command(work) {
       tables.notes = [];
-      const running = work(transaction);
+      const running = (async () => work(transaction))();
       command = running.then(
         () => tables.undo.keep(),
         () => tables.undo.run(),

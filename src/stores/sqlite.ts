@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
-import type { Note, Reads, Store, StoreStats, Transaction } from '../ports/store.ts';
+import type { Note, Reads, Soon, Store, StoreStats, Transaction } from '../ports/store.ts';
 import { CommandQueue } from './command-queue.ts';
 import { damaged } from './data-check.ts';
 import { Checkpoints, foldBeside, foldInside } from './sqlite/checkpoints.ts';
@@ -170,7 +170,7 @@ class SqliteStore implements Omit<Store, keyof Reads> {
     return this.#now();
   }
 
-  write<T>(work: (tx: Transaction) => Promise<T>, items?: number): Promise<T> {
+  write<T>(work: (tx: Transaction) => Soon<T>, items?: number): Promise<T> {
     this.#idleCheck ??= this.#checkLater();
     return this.#queue.run(work, items);
   }

@@ -523,6 +523,25 @@ export function storeCases(
       expect(await store.events(ref, 0, 10)).toHaveLength(3);
     });
 
+    it('does what is called without waiting in the order of the calls', async () => {
+      const row = await insert(taskOf());
+      const said = (kind: 'leased' | 'started') => [{ kind, by: 'worker:w', data: {} }];
+      await store.write((tx) => {
+        const facts = { dueAtMs: undefined, attention: false };
+        return Promise.all([
+          tx.addEvents(row.ref, 1, said('leased')),
+          tx.saveTask(row, { ...row.task, seq: 1 }, facts),
+          tx.addEvents(row.ref, 2, said('started')),
+          tx.saveTask(row, { ...row.task, seq: 2 }, facts),
+        ]);
+      });
+      expect((await store.events(row.ref, 0, 9)).map(({ kind }) => kind)).toEqual([
+        'leased',
+        'started',
+      ]);
+      expect((await store.task(row.task.project, row.task.id))?.task.seq).toBe(2);
+    });
+
     it('keeps log lines within their bounds, the oldest go', async () => {
       const { ref } = await insert(taskOf());
       const add = (count: number, text: string, bounds = { lines: 20, chars: 1_000 }) =>

@@ -1,4 +1,4 @@
-import type { Note, Reads, Transaction } from '../../ports/store.ts';
+import type { Note, Reads, Soon, Transaction } from '../../ports/store.ts';
 import { type GroupCommit, GroupLost, GroupSpoilt } from '../command-queue.ts';
 import { attemptSights } from './attempt-sights.ts';
 import { attentionReads } from './attention.ts';
@@ -109,7 +109,7 @@ export class SqliteGroup implements GroupCommit<Transaction> {
   }
 
   async command<T>(
-    work: (tx: Transaction) => Promise<T>,
+    work: (tx: Transaction) => Soon<T>,
   ): Promise<{ value: T; notes: readonly Note[] }> {
     this.#notes = [];
     const before = this.#kept.written;

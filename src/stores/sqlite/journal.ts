@@ -69,7 +69,7 @@ export function journalWrites(
   kept: Kept,
 ): Pick<Transaction, 'addEvents' | 'addLogs' | 'addAction'> {
   return {
-    async addEvents(taskRef, firstSeq, events) {
+    addEvents(taskRef, firstSeq, events) {
       kept.touched.tasks.add(taskRef);
       let seq = firstSeq;
       for (const event of events) {

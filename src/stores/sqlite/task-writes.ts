@@ -38,7 +38,7 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
   };
 
   return {
-    async insertTask(task, facts) {
+    insertTask(task, facts) {
       const { ref } = c.run(
         INSERT_TASK,
         task.id,
@@ -64,24 +64,24 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
       return { ref, task };
     },
 
-    async saveTask(row, task, facts) {
+    saveTask(row, task, facts) {
       touch(row.ref);
       kept.tasks.save(task.id, loadedAgain(row.ref, task), changing(task, facts));
       savePayloads(row.ref, row.task, task);
       return { ref: row.ref, task };
     },
 
-    async saveDue(row, dueAtMs) {
+    saveDue(row, dueAtMs) {
       touch(row.ref);
       kept.tasks.saveOne(row.task.id, row.ref, 'due_at', dueAtMs ?? null);
     },
 
-    async saveRank(row, rank) {
+    saveRank(row, rank) {
       touch(row.ref);
       c.run('UPDATE tasks SET rank = ? WHERE ref = ?', rank, row.ref);
     },
 
-    async insertAttempt(row, attempt) {
+    insertAttempt(row, attempt) {
       touch(row.ref);
       const values = attemptValues(attempt);
       const { ref } = c.run(
@@ -104,7 +104,7 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
       return made;
     },
 
-    async saveAttempt(row, attempt) {
+    saveAttempt(row, attempt) {
       touch(attempt.taskId);
       const saved = { ref: row.ref, attempt };
       kept.attempts.save(attempt.id, saved, attemptValues(attempt));
