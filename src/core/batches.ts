@@ -12,17 +12,17 @@ const ENVELOPE_BYTES = 64;
 
 /**
  * Groups in order, each within the limits; an item that is beyond them alone stands alone.
- * @param bytesOf of the item as JSON, in UTF-8.
+ * @param bytesOf of the item as JSON, in UTF-8; it stands at that place.
  */
 export function batches<T>(
   items: readonly T[],
-  bytesOf: (item: T) => number,
+  bytesOf: (item: T, at: number) => number,
   limits: BatchLimits,
 ): T[][] {
   const groups: T[][] = [];
   let bytes = 0;
-  for (const item of items) {
-    const size = bytesOf(item) + 1;
+  for (const [at, item] of items.entries()) {
+    const size = bytesOf(item, at) + 1;
     const group = groups.at(-1);
     const fits = bytes + size <= limits.batchBytes && (group?.length ?? 0) < limits.batch;
     if (group && fits) {

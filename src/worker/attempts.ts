@@ -247,6 +247,7 @@ export class Attempts {
     if (isOver(state)) this.#over(held);
     this.#tellOutcome(held, before, state);
     this.#carryOut(held, effects);
+    if (isOver(state)) held.letGo();
     if (before.slot !== state.slot || before.phase !== state.phase) this.#moved(before, state);
   }
 

@@ -23,7 +23,12 @@ export class Deadlines {
     const one: Deadline = { at: this.#clock.now() + ms, fire };
     waiting.add(one);
     if (row.timer === undefined) this.#arm(row, ms);
-    return { cancel: () => void waiting.delete(one) };
+    return {
+      cancel: () => {
+        waiting.delete(one);
+        one.fire = nothing;
+      },
+    };
   }
 
   /** Nothing is due any more. */
@@ -56,9 +61,12 @@ export class Deadlines {
   }
 }
 
+/** What is over holds nothing: old tables of the set keep it for a while. */
+const nothing = () => {};
+
 interface Deadline {
   readonly at: number;
-  readonly fire: () => void;
+  fire: () => void;
 }
 
 interface Row {

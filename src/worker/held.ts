@@ -7,7 +7,7 @@ import type {
 } from '../contract/index.ts';
 import { bounds } from '../contract/limits.ts';
 import { typeKey } from '../contract/names.ts';
-import type { AttemptState } from '../core/attempt.ts';
+import { type AttemptState, reportedAttempt } from '../core/attempt.ts';
 import type { RunningJob } from '../ports/carrier.ts';
 import type { Timer } from '../ports/clock.ts';
 import type { SpooledReport, WorkedAt } from '../spool/index.ts';
@@ -91,11 +91,36 @@ export class Held implements LeaseTimes {
     this.renewAt = lease.renewAt;
   }
 
+  /**
+   * It is over: what it needed to run goes. A `Map` that things come into and leave all the time is made anew again and
+   * again, and an old table of it that V8 has moved among the old objects keeps what was in it, and each table after it,
+   * until all of the memory is looked through: so what was here stays much longer than it is wanted, and must be little.
+   */
+  letGo(): void {
+    this.work = undefined;
+    this.job = undefined;
+    this.timers = undefined;
+    this.words = undefined;
+  }
+
+  /** It is over, and its record is on its way out: what it said goes too. */
+  removed(): void {
+    this.state = OVER;
+    this.record = undefined;
+  }
+
   /** Whether a cancel still reaches something: nothing is stopped once the report is made. */
   get canStop(): boolean {
     return this.state.phase === 'claimed' || this.state.phase === 'running';
   }
 }
+
+const NOTHING = { taskId: '', attemptId: '', fence: 0, leaseToken: '' } as const;
+const OVER: AttemptState = {
+  ...reportedAttempt(NOTHING, { op: 'release', ...NOTHING, reason: '' }),
+  phase: 'acknowledged',
+  report: undefined,
+};
 
 /** `demo/hello@1 (task tsk_…)`: how a log names an attempt. */
 export function label(held: {

@@ -30,7 +30,8 @@ export class JobWords {
   #update: ProgressUpdate | undefined;
   #lines: LogLine[] = [];
   #dropped = 0;
-  readonly #timers = new Set<Timer>();
+  /** One for the start, as a rule. */
+  #timers: Timer[] | undefined;
   readonly #marks: ProgressMarks;
   #over = false;
   #quiet: (() => void) | undefined;
@@ -78,8 +79,8 @@ export class JobWords {
   end(): Promise<void> | undefined {
     this.#over = true;
     this.#marks.end();
-    for (const timer of this.#timers) timer.cancel();
-    this.#timers.clear();
+    for (const timer of this.#timers ?? []) timer.cancel();
+    this.#timers = undefined;
     if (!this.#busy || this.#ctx.stopped) return undefined;
     return new Promise((resolve) => {
       const timer = this.#ctx.ports.clock.timer(workerDefaults.wordsWaitMs, resolve);
@@ -93,16 +94,19 @@ export class JobWords {
   /** What goes before the report of the attempt, in order; without what is still on its way. */
   owed(): Report[] {
     this.#fill();
-    return [this.#start, this.#progress, this.#log].flatMap((lane): Report[] =>
-      lane.busy ? [] : lane.owed,
-    );
+    const owed: Report[] = [];
+    this.#start.addOwed(owed);
+    this.#progress.addOwed(owed);
+    this.#log.addOwed(owed);
+    return owed;
   }
 
   /** The answer to one of those. */
   told(report: Report, result: ReportResult | undefined): void {
     if (result === undefined || !settled(result, this.#ctx.project)) return;
-    for (const lane of [this.#start, this.#progress, this.#log])
-      lane.owed = lane.owed.filter((one) => one !== report) as never[];
+    this.#start.forget(report);
+    this.#progress.forget(report);
+    this.#log.forget(report);
   }
 
   get #busy(): boolean {
@@ -226,10 +230,12 @@ export class JobWords {
 
   #later(ms: number, work: () => void): void {
     const timer = this.#ctx.deadlines.after(ms, () => {
-      this.#timers.delete(timer);
-      if (!this.#over) work();
+      if (this.#over) return;
+      this.#timers?.splice(this.#timers.indexOf(timer), 1);
+      work();
     });
-    this.#timers.add(timer);
+    this.#timers ??= [];
+    this.#timers.push(timer);
   }
 }
 
@@ -243,6 +249,15 @@ class Lane<O extends 'start' | 'progress' | 'log'> {
   waiting = false;
   notBefore = 0;
   failures = 0;
+
+  addOwed(reports: Report[]): void {
+    if (!this.busy) for (const report of this.owed) reports.push(report);
+  }
+
+  forget(report: Report): void {
+    const at = (this.owed as Report[]).indexOf(report);
+    if (at >= 0) this.owed.splice(at, 1);
+  }
 
   ready(more: boolean): boolean {
     return !this.busy && !this.waiting && (more || this.owed.length > 0);

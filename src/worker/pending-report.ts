@@ -30,11 +30,13 @@ export class PendingReport {
     return this.held.words?.owed() ?? [];
   }
 
-  get bytes(): number {
+  /** Of the report and of those words. */
+  bytesWith(words: readonly Report[]): number {
     const { record } = this.held;
-    const words = this.words().reduce((sum, report) => sum + reportBytes(report) + 1, 0);
     // The record holds the report, and a little more.
-    return words + (record?.bytes ?? reportBytes(reportOf(this.held)) + 1);
+    let bytes = record?.bytes ?? reportBytes(reportOf(this.held)) + 1;
+    for (const report of words) bytes += reportBytes(report) + 1;
+    return bytes;
   }
 
   /** When it may be sent, as far as it alone decides. */

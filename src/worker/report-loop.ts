@@ -143,8 +143,9 @@ export class ReportLoop {
         if (group.length === 0) return [pending];
         continue;
       }
-      count += pending.words().length + 1;
-      bytes += pending.bytes;
+      const words = pending.words();
+      count += words.length + 1;
+      bytes += pending.bytesWith(words);
       if (group.length > 0 && (count > batch || bytes > batchBytes)) break;
       group.push(pending);
       if (group.length >= this.#line.groupMax) break;
@@ -173,25 +174,26 @@ export class ReportLoop {
       pending.inFlight = true;
       pending.triedAt = now;
     }
-    const sent: { pending: PendingReport; reports: Report[] }[] = [];
+    // Of each: how many reports of `all` are its own, the last of them its end.
+    const sent: { pending: PendingReport; reports: number }[] = [];
     const all: Report[] = [];
-    const sizes = new Map<Report, number>();
+    const sizes: number[] = [];
     for (const pending of group) {
       const body = this.#bodies.inMemory(pending) ?? (await this.#bodies.read(pending));
       if (body === undefined) {
         pending.inFlight = false;
         continue;
       }
-      if (pending.held.record) sizes.set(body, pending.held.record.bytes);
-      const reports = [...pending.words(), body];
-      sent.push({ pending, reports });
-      all.push(...reports);
+      const words = pending.words();
+      for (const word of words) {
+        all.push(word);
+        sizes.push(reportBytes(word));
+      }
+      all.push(body);
+      sizes.push(pending.held.record?.bytes ?? reportBytes(body));
+      sent.push({ pending, reports: words.length + 1 });
     }
-    const sending = sendReports(
-      this.#ctx,
-      all,
-      (report) => sizes.get(report) ?? reportBytes(report),
-    );
+    const sending = sendReports(this.#ctx, all, (_, i) => sizes[i] as number);
     this.#ctx.reportsGo();
     const results = await sending;
     this.#calls--;
@@ -205,11 +207,9 @@ export class ReportLoop {
     let at = 0;
     for (const { pending, reports } of sent) {
       pending.inFlight = false;
-      const own = results.slice(at, at + reports.length);
-      at += reports.length;
-      for (const [i, report] of reports.slice(0, -1).entries())
-        pending.held.words?.told(report, own[i]);
-      const result = own.at(-1);
+      const last = at + reports - 1;
+      for (; at < last; at++) pending.held.words?.told(all[at] as Report, results[at]);
+      const result = results[at++];
       const kept = result && this.#answered(pending, result, others);
       if (kept) await kept;
     }

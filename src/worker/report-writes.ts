@@ -99,5 +99,6 @@ export class ReportWrites {
     const records: SpooledReport[] = [];
     for (const { record } of all) if (record) records.push(record);
     this.#ctx.ports.spool.answeredLately(records);
+    for (const held of all) held.removed();
   }
 }

@@ -9,12 +9,12 @@ export type ReportResult = Answer<ReportAnswer>;
  * Sends reports in as few calls as the limits allow and gives one answer for each, in order. A batch that is
  * refused whole refuses no report: it is halved and sent again; one alone is sent as a single call, and that decides.
  * After the end of the worker nothing is sent any more.
- * @param bytesOf where they are known already.
+ * @param bytesOf the report at that place, where it is known already.
  */
 export async function sendReports(
   ctx: WorkerContext,
   reports: readonly Report[],
-  bytesOf: (report: Report) => number = reportBytes,
+  bytesOf: (report: Report, at: number) => number = reportBytes,
 ): Promise<readonly ReportResult[]> {
   const chunks = batches(reports, bytesOf, ctx.limits);
   const [only] = chunks;
