@@ -31,7 +31,7 @@ export function ours(bench: Bench): Contender {
   return {
     name: 'ours',
     settings:
-      'control plane over SQLite (every commit synced), worker with a fsynced spool, all over HTTP/1.1; a handler process for each slot; results and journal are kept; batches form by themselves, none is asked for',
+      'control plane over SQLite (every commit synced), worker with a fsynced spool, all over HTTP/1.1; a handler process for each slot; results and journal are kept; batches form by themselves, none is asked for; the client is TaskProducer: submit for one by one (what is submitted together goes together), submitMany for batches',
     drain: async (concurrency, count) =>
       (await drainOnce(bench, byProcesses(bench, concurrency), count)).rate,
     single: (count) => singleRate(bench, count),

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Pool } from 'undici';
+import type { TaskProducer } from '../src/index.ts';
 import { endsBySignal, mine } from './ending.ts';
 
 /** The processes of a measurement: a control plane and workers, each its own, over loopback HTTP. */
@@ -75,6 +76,7 @@ export class Bench {
   url = '';
   controlPlane!: Started;
   pool!: Pool;
+  #producer: TaskProducer | undefined;
   /** What is started as a worker. */
   readonly program: string;
 
@@ -173,7 +175,18 @@ export class Bench {
     return value as T;
   }
 
+  /** As programs use it: from `dist/`. */
+  async producer(): Promise<TaskProducer> {
+    if (this.#producer) return this.#producer;
+    const sdk = join(root, 'dist', 'sdk.js');
+    const { TaskProducer: Sdk } = (await import(sdk)) as typeof import('../src/index.ts');
+    const key = this.keys['task-producer'] as string;
+    this.#producer = new Sdk({ serviceUrl: this.url, key });
+    return this.#producer;
+  }
+
   async close(): Promise<void> {
+    await this.#producer?.close();
     await this.pool?.close();
     await this.controlPlane?.stop();
     rmSync(this.folder, { recursive: true, force: true });

@@ -41,6 +41,7 @@ import {
 } from '../contract/index.ts';
 import { plainBatchAnswer } from '../contract/plain-answers.ts';
 import { clientDefaults, wireDefaults, workerDefaults } from '../core/defaults.ts';
+import { submitDefaults } from '../core/submit-defaults.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { Call, Door, Query } from '../wire/door.ts';
@@ -81,7 +82,7 @@ export class ServiceClient {
   readonly #options: ServiceClientOptions;
   #info: ServiceInfo | undefined;
   #checked: Promise<Unsuccessful | undefined> | undefined;
-  #learns = false;
+  #learnAgainAt = Number.NEGATIVE_INFINITY;
   readonly #queue = new SubmitQueue(this);
 
   constructor(options: ServiceClientOptions) {
@@ -139,11 +140,9 @@ export class ServiceClient {
 
   /** Batches begin with the contract's limits: nobody waits for those of the peer. */
   #learnLimits(): void {
-    if (this.#info || this.#learns) return;
-    this.#learns = true;
-    void this.discover({ timeoutMs: 0 }).catch(() => {
-      this.#learns = false;
-    });
+    if (this.#info || this.clock.now() < this.#learnAgainAt) return;
+    this.#learnAgainAt = this.clock.now() + submitDefaults.batchPauseMs;
+    void this.discover({ timeoutMs: 0 }).catch(() => {});
   }
 
   getTask(id: string, how?: CallOptions): Promise<TaskView> {

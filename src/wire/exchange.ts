@@ -40,7 +40,7 @@ export function exchange(connection: Connection, url: URL, init: WireInit): Prom
     });
     call.once('response', (response) => {
       answer = response;
-      connection.keptMs = keptMs(String(response.headers['keep-alive'] ?? ''));
+      connection.keptMs = keptMs(response.headers['keep-alive'] as string | undefined);
       const head = {
         status: response.statusCode as number,
         headers: { get: (name: string) => textOf(response.headers[name.toLowerCase()]) },
@@ -97,6 +97,7 @@ class Answered implements WireResponse {
     return new Promise((resolve, reject) => {
       const chunks: Uint8Array[] = [];
       let bytes = 0;
+      let whole = false;
       const cut = (error?: Error) =>
         reject(this.#why() ?? error ?? Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
       if (content.destroyed) {
@@ -113,9 +114,13 @@ class Answered implements WireResponse {
           this.#response.destroy();
         }
       });
-      content.once('end', () => resolve({ chunks, bytes }));
+      content.once('end', () => {
+        whole = true;
+        resolve({ chunks, bytes });
+      });
       content.once('error', cut);
-      content.once('close', () => cut());
+      // An error for nobody, with all the calls that led to it, would cost as much as the parsing of an answer.
+      content.once('close', () => whole || cut());
       content.resume();
     });
   };
@@ -164,7 +169,8 @@ function textOf(value: string | string[] | undefined): string | null {
 }
 
 /** `timeout=75` */
-function keptMs(said: string): number | undefined {
+function keptMs(said: string | undefined): number | undefined {
+  if (said === undefined) return undefined;
   const seconds = /(?:^|[\s,;])timeout\s*=\s*(\d{1,9})/i.exec(said)?.[1];
   return seconds === undefined ? undefined : Number(seconds) * 1_000;
 }
