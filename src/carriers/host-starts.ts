@@ -64,7 +64,7 @@ export class HostStarts {
   prepare(): void {
     if (this.#ready()) return;
     this.#spare = this.#start();
-    this.#spareTime = this.#ctx.clock.timer(this.#ctx.idleMs, () => this.#drop());
+    this.#spareTime = this.#ctx.clock.timer(this.#ctx.idleMs, () => this.#drop(), 'patient');
   }
 
   take(): HostStart {

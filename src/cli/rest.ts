@@ -15,13 +15,14 @@ export function restsAfter(carrier: Carrier, clock: Clock, rest: () => void): Ca
   let closed = false;
   const dueAt = () => Math.max(lastJobAt + afterMs, restedAt + apartMs);
   const arm = () => {
-    timer = clock.timer(dueAt() - clock.now(), () => {
+    const due = () => {
       timer = undefined;
       if (clock.now() < dueAt()) return arm();
       jobs = 0;
       restedAt = clock.now();
       rest();
-    });
+    };
+    timer = clock.timer(dueAt() - clock.now(), due, 'patient');
   };
   arm();
   return {

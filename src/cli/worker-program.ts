@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { config } from 'zod';
 import { VERSION } from '../contract/version.ts';
 import type { Io } from './command.ts';
 import { workerCommand } from './commands/worker.ts';
@@ -12,6 +13,8 @@ export async function workerProgram(
   io: Io,
   program = 'interlock',
 ): Promise<number> {
+  // What comes by the thousand is checked by hand: a function that zod compiles for a schema costs a worker more than it saves.
+  config({ jitless: true });
   const code = await guarded(argv, io, async () => {
     if (argv[0] === '--version' || argv[0] === '-v') {
       await io.out.line(VERSION);

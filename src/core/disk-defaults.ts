@@ -49,7 +49,7 @@ export const spoolDefaults = {
   probeOldMs: 10 * MINUTE,
   /** A holder that cannot be judged (another host or container) counts as gone after this silence … */
   lockSilenceMs: 10 * SECOND,
-  /** … and is looked at this often. Its signs of life come every 2 s. */
+  /** … and is looked at this often. Its signs of life come every 3 s. */
   lockLookMs: 250,
   /** A holder whose lock was removed by hand has put it back after this. */
   lockReturnMs: 5 * SECOND,

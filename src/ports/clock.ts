@@ -10,8 +10,14 @@ export interface Clock {
   /** Resolves `true` after `ms`, or `false` as soon as `signal` aborts. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<boolean>;
   /** Calls `fire` once after `ms` (safe above 2³¹ ms). Cancelling twice, or after the call, does nothing. */
-  timer(ms: number, fire: () => void): Timer;
+  timer(ms: number, fire: () => void, patience?: Patience): Timer;
 }
+
+/**
+ * How late a timer may be where the machine has slept meanwhile: about a second, or `patient`, a few. Whoever waits for less work, as a poll does,
+ * is patient: to look for sleep every second is a third of what an idle worker costs.
+ */
+export type Patience = 'patient';
 
 export interface Timer {
   cancel(): void;

@@ -37,13 +37,14 @@ export class ReserveWatch {
   /** Twice is once. */
   start(): void {
     if (this.#stopped) return;
-    this.#timer ??= this.#clock.timer(spoolDefaults.reserveLookMs, () => {
+    const due = () => {
       this.#looking = this.#look().finally(() => {
         this.#looking = undefined;
         this.#timer = undefined;
         this.start();
       });
-    });
+    };
+    this.#timer ??= this.#clock.timer(spoolDefaults.reserveLookMs, due, 'patient');
   }
 
   /** Resolves when it does not look just now. */

@@ -68,11 +68,12 @@ export class Upkeep {
 
   #arm(): void {
     if (this.#stopped) return;
-    this.#timer = this.#clock.timer(spoolDefaults.upkeepEveryMs, () => {
+    const due = () => {
       this.#tidy();
       this.#tellOld();
       this.#arm();
-    });
+    };
+    this.#timer = this.#clock.timer(spoolDefaults.upkeepEveryMs, due, 'patient');
   }
 
   #tidy(): void {

@@ -1,5 +1,5 @@
 import { uptime } from 'node:os';
-import type { Clock, Timer } from '../ports/clock.ts';
+import type { Clock, Patience, Timer } from '../ports/clock.ts';
 import { type Machine, SuspendMeter } from './suspend-meter.ts';
 
 /**
@@ -21,9 +21,11 @@ class SystemClock implements Clock {
   /** Armed ones: after a suspend they are due sooner than Node thinks. */
   readonly #near = new Set<SystemTimer>();
   #sleptMs = 0;
-  /** Timers further away than a slice; looked at once per slice, all together. */
+  /** Timers further away than their slice; looked at once per slice, all together. */
   readonly #far = new Set<SystemTimer>();
   #watch: NodeJS.Timeout | undefined;
+  /** When the watch looks, while it is set. */
+  #lookAt = Number.POSITIVE_INFINITY;
 
   constructor(machine: Machine) {
     this.#meter = new SuspendMeter(machine);
@@ -58,9 +60,11 @@ class SystemClock implements Clock {
     });
   }
 
-  timer(ms: number, fire: () => void): Timer {
+  timer(ms: number, fire: () => void, patience?: Patience): Timer {
     // Negative numbers and NaN mean now.
-    const timer: SystemTimer = { dueMs: this.now() + Math.max(0, ms || 0), fire, near: undefined };
+    const dueMs = this.now() + Math.max(0, ms || 0);
+    const sliceMs = patience === 'patient' ? PATIENT_SLICE_MS : SLICE_MS;
+    const timer: SystemTimer = { dueMs, sliceMs, fire, near: undefined };
     this.#place(timer);
     return {
       cancel: () => {
@@ -74,10 +78,11 @@ class SystemClock implements Clock {
 
   /** Near ones are armed; far ones wait in slices, so that neither 2³¹ ms nor a suspend hurts them. */
   #place(timer: SystemTimer): void {
-    const left = timer.dueMs - this.now();
-    if (left > SLICE_MS) {
+    const now = this.now();
+    const left = timer.dueMs - now;
+    if (left > timer.sliceMs) {
       this.#far.add(timer);
-      this.#watch ??= setTimeout(() => this.#look(), SLICE_MS);
+      this.#lookWithin(timer.sliceMs, now);
       return;
     }
     this.#far.delete(timer);
@@ -94,27 +99,39 @@ class SystemClock implements Clock {
     );
   }
 
+  #lookWithin(ms: number, now: number): void {
+    if (this.#lookAt <= now + ms) return;
+    this.#rest();
+    this.#lookAt = now + ms;
+    this.#watch = setTimeout(() => this.#look(), ms);
+  }
+
   #look(): void {
-    this.#watch = undefined;
+    this.#rest();
     for (const timer of this.#far) this.#place(timer);
   }
 
   #placeAll(): void {
+    // It was set before the sleep, which its timer knows nothing of.
+    this.#rest();
     for (const timer of [...this.#near, ...this.#far]) this.#place(timer);
-    if (this.#far.size === 0) this.#rest();
   }
 
   #rest(): void {
     clearTimeout(this.#watch);
     this.#watch = undefined;
+    this.#lookAt = Number.POSITIVE_INFINITY;
   }
 }
 
 interface SystemTimer {
   readonly dueMs: number;
+  readonly sliceMs: number;
   readonly fire: () => void;
   near: NodeJS.Timeout | undefined;
 }
 
 /** How late a timer may be after a suspend, and how often a waiting process wakes. */
 const SLICE_MS = 1_000;
+/** The same where nothing is waited for but what is patient. */
+const PATIENT_SLICE_MS = 4_000;

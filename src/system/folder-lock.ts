@@ -104,7 +104,7 @@ const EMPTY_FILES = {
 };
 /** The library's own judgement by age is switched off: 139 years. */
 const NEVER_MS = 2 ** 42;
-/** Four of these unseen and a holder of another host counts as gone (`spoolDefaults.lockSilenceMs`). */
-const LIFE_SIGN_MS = 2_000;
+/** Three of these unseen and a holder of another host counts as gone (`spoolDefaults.lockSilenceMs`). */
+const LIFE_SIGN_MS = 3_000;
 const DOOR_STALE_MS = 5_000;
 const DOOR_WAIT_MS = 20;

@@ -103,7 +103,7 @@ class Silence {
     this.#afterMs = afterMs;
     this.#tell = tell;
     this.#last = clock.now();
-    this.#timer = clock.timer(afterMs, () => this.#look());
+    this.#timer = clock.timer(afterMs, () => this.#look(), 'patient');
   }
 
   broken(): void {
@@ -118,7 +118,7 @@ class Silence {
   #look(): void {
     const left = this.#last + this.#afterMs - this.#clock.now();
     if (left > 0) {
-      this.#timer = this.#clock.timer(left, () => this.#look());
+      this.#timer = this.#clock.timer(left, () => this.#look(), 'patient');
       return;
     }
     this.reached = true;

@@ -135,10 +135,11 @@ export class WorkerContext {
     this.deadlines = new Deadlines(ports.clock);
     const wakeup = () => new Wakeup(ports.clock);
     this.wake = {
-      claim: wakeup(),
+      // While nothing is held, only these two wait for long; what they are woken for does not wait.
+      claim: new Wakeup(ports.clock, 'patient'),
       renew: wakeup(),
       reports: wakeup(),
-      presence: wakeup(),
+      presence: new Wakeup(ports.clock, 'patient'),
       discovery: wakeup(),
       settled: wakeup(),
     };

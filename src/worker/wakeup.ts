@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../ports/clock.ts';
+import type { Clock, Patience, Timer } from '../ports/clock.ts';
 
 /**
  * A flag that ends a wait, not a queue: twice is once, and a wake while nobody waits is kept for the next
@@ -6,11 +6,13 @@ import type { Clock, Timer } from '../ports/clock.ts';
  */
 export class Wakeup {
   readonly #clock: Clock;
+  readonly #patience: Patience | undefined;
   #set = false;
   #release: (() => void) | undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, patience?: Patience) {
     this.#clock = clock;
+    this.#patience = patience;
   }
 
   wake(): void {
@@ -24,7 +26,7 @@ export class Wakeup {
       let timer: Timer | undefined;
       await new Promise<void>((resolve) => {
         this.#release = resolve;
-        if (Number.isFinite(ms)) timer = this.#clock.timer(ms, resolve);
+        if (Number.isFinite(ms)) timer = this.#clock.timer(ms, resolve, this.#patience);
       });
       timer?.cancel();
       this.#release = undefined;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/system/clock.ts';
 import { SuspendMeter } from '../../src/system/suspend-meter.ts';
 
@@ -201,5 +201,77 @@ describe('timers of the machine', () => {
     clock.now();
     await clock.sleep(20);
     expect(fired).toBe(0);
+  });
+});
+
+describe('looks for a sleep', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** A clock on time that is told, and how often it has looked. */
+  function told() {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    let sleptMs = 0;
+    let looks = 0;
+    const clock = systemClock({
+      awakeMs: () => performance.now(),
+      wallMs: () => performance.now() + sleptMs,
+      uptimeSeconds: () => {
+        looks++;
+        return (Math.floor((performance.now() + sleptMs) / 10) * 10 + 0.5) / 1_000;
+      },
+    });
+    const pass = (ms: number) => {
+      looks = 0;
+      vi.advanceTimersByTime(ms);
+      return looks;
+    };
+    const sleep = (ms: number) => {
+      sleptMs += ms;
+    };
+    return { clock, pass, sleep };
+  }
+
+  it('once a second, and every four where all that wait are patient', () => {
+    const { clock, pass } = told();
+    clock.timer(3_600_000, () => {}, 'patient');
+    expect(pass(60_000)).toBe(15);
+    const lease = clock.timer(3_600_000, () => {});
+    expect(pass(60_000)).toBeGreaterThanOrEqual(59);
+    lease.cancel();
+    pass(1_000);
+    expect(pass(60_000)).toBe(15);
+  });
+
+  it('once a second for what is set after a sleep too', async () => {
+    const { clock, pass, sleep } = told();
+    clock.timer(7_200_000, () => {}, 'patient');
+    sleep(3_600_000);
+    let fired = false;
+    clock.timer(1_800_000, () => {
+      fired = true;
+    });
+    // Whoever sees a sleep first has all timers placed anew in the next turn.
+    await new Promise(setImmediate);
+    sleep(1_800_000);
+    pass(1_100);
+    expect(fired).toBe(true);
+  });
+
+  it('sees a sleep within four seconds where all that wait are patient', () => {
+    const { clock, pass, sleep } = told();
+    let fired = false;
+    clock.timer(
+      3_600_000,
+      () => {
+        fired = true;
+      },
+      'patient',
+    );
+    pass(1_000);
+    sleep(7_200_000);
+    pass(4_100);
+    expect(fired).toBe(true);
   });
 });
