@@ -162,9 +162,31 @@ export interface Line {
   readonly sum: string;
 }
 
-/** @param record without `v` and `sum`, which are added. */
+/** @param record without `v` and `sum`, which are added; one that was read from a line keeps its version. */
 export function encodeLine(record: { readonly kind: string }): Line {
-  const head = JSON.stringify({ v: RECORD_VERSION, ...record }).slice(0, -1);
+  if ('v' in record) {
+    const { sum: _, ...own } = record as { readonly v: unknown; readonly sum?: unknown };
+    return sealed(JSON.stringify(own).slice(0, -1));
+  }
+  // Put together from texts: a copy of each record with its version first would cost as much as its checksum.
+  return sealed(`{"v":${RECORD_VERSION},${JSON.stringify(record).slice(1, -1)}`);
+}
+
+/** The line of a mark: each task has some of them, always of the same form. */
+export function markLine(
+  mark: MarkRecord['mark'],
+  attemptId: string,
+  at: string,
+  facts?: Pick<MarkRecord, 'host' | 'percent' | 'message'>,
+): string {
+  const more = facts === undefined ? '' : JSON.stringify(facts).slice(1, -1);
+  const named = `"mark":"${mark}","attemptId":${JSON.stringify(attemptId)},"at":"${at}"`;
+  const comma = more === '' ? '' : ',';
+  return sealed(`{"v":${RECORD_VERSION},"kind":"mark",${named}${comma}${more}`).text;
+}
+
+/** @param head the record's JSON without its last brace */
+function sealed(head: string): Line {
   const sum = sha256(head);
   const text = `${head},"sum":"${sum}"}\n`;
   return { text, bytes: Buffer.byteLength(text), sum };

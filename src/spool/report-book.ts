@@ -8,13 +8,7 @@ import { DurableFolder } from './durable-folder.ts';
 import { causeCode, spoolError } from './errors.ts';
 import { GroupFolder } from './group-folder.ts';
 import { GroupWriter } from './group-writer.ts';
-import {
-  decodeLine,
-  encodeLine,
-  type Line,
-  type MarkRecord,
-  type ReportRecord,
-} from './records.ts';
+import { decodeLine, encodeLine, type Line, markLine, type ReportRecord } from './records.ts';
 import type { RunningBook } from './running-book.ts';
 import { type Place, SegmentWriter, type Written } from './segment-writer.ts';
 import type { Found } from './settle.ts';
@@ -308,9 +302,7 @@ export class ReportBook {
   }
 
   #answeredMark(attemptId: string): string {
-    const at = instantText(this.#clock.wall());
-    const mark: MarkRecord = { kind: 'mark', mark: 'answered', attemptId, at };
-    return encodeLine(mark).text;
+    return markLine('answered', attemptId, instantText(this.#clock.wall()));
   }
 
   #count(spooled: SpooledReport, by: 1 | -1): void {

@@ -6,6 +6,7 @@ import { GroupFolder } from './group-folder.ts';
 import {
   encodeLine,
   type MarkRecord,
+  markLine,
   type Origin,
   type ProgressMark,
   type RunningRecord,
@@ -76,19 +77,14 @@ export class RunningBook {
   }
 
   async markBegun(attemptId: string, host?: string): Promise<void> {
-    const facts = host === undefined ? {} : { host };
-    const line = this.#mark('begun', attemptId, facts);
+    const line = this.#mark('begun', attemptId, host === undefined ? undefined : { host });
     const open = this.#open.get(attemptId);
     if (open) open.begun = line;
     await this.#add(attemptId, line);
   }
 
   async markProgress(attemptId: string, { percent, message }: ProgressMark): Promise<void> {
-    const facts = {
-      ...(percent === undefined ? {} : { percent }),
-      ...(message === undefined ? {} : { message }),
-    };
-    await this.#add(attemptId, this.#mark('progress', attemptId, facts));
+    await this.#add(attemptId, this.#mark('progress', attemptId, { percent, message }));
   }
 
   async #add(attemptId: string, line: string): Promise<void> {
@@ -147,10 +143,9 @@ export class RunningBook {
   #mark(
     mark: MarkRecord['mark'],
     attemptId: string,
-    facts: Pick<MarkRecord, 'host' | 'percent' | 'message'> = {},
+    facts?: Pick<MarkRecord, 'host' | 'percent' | 'message'>,
   ): string {
-    const at = instantText(this.#clock.wall());
-    return encodeLine({ kind: 'mark', mark, attemptId, at, ...facts } as MarkRecord).text;
+    return markLine(mark, attemptId, instantText(this.#clock.wall()), facts);
   }
 }
 

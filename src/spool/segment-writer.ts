@@ -184,8 +184,13 @@ export class SegmentWriter {
     let segment: Segment | undefined;
     try {
       segment = await this.#segmentFor(group);
-      const bytes = group.reduce((sum, one) => sum + one.bytes, 0);
-      const offset = await this.#add(segment, group.map(({ text }) => text).join(''), bytes);
+      let text = '';
+      let bytes = 0;
+      for (const one of group) {
+        text += one.text;
+        bytes += one.bytes;
+      }
+      const offset = await this.#add(segment, text, bytes);
       for (const { ids } of group) for (const id of ids) segment.ids.add(id);
       if (!this.#options.durable) this.#written(segment, group, offset);
       else this.#sync(segment, group, offset);

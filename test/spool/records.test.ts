@@ -9,7 +9,12 @@ import {
   setAsideSum,
 } from '../../src/spool/layout.ts';
 import { readGroup } from '../../src/spool/read-group.ts';
-import { decodeLine, encodeLine, type ReportRecord } from '../../src/spool/records.ts';
+import {
+  decodeLine,
+  encodeLine,
+  markLine as madeMark,
+  type ReportRecord,
+} from '../../src/spool/records.ts';
 import { runs } from '../property.ts';
 import { complete, held, META } from './world.ts';
 
@@ -55,6 +60,22 @@ describe('a line', () => {
     expect(line.match(/\n/g)).toHaveLength(1);
     expect(line).toMatch(/^\{"v":1,"kind":"report",.*,"sum":"[0-9a-f]{64}"\}\n$/s);
     expect(JSON.parse(line).body.result).toBe('two\nlines\u2028');
+  });
+
+  it('of a record that was read from another has one version and one checksum', () => {
+    const read = decodeLine(trimmed(reportLine('att_a')));
+    if (!read.ok) throw new Error(read.why);
+    expect(encodeLine(read.record).text).toBe(reportLine('att_a'));
+  });
+
+  it('of a mark is the same, made of its parts', () => {
+    const at = '2026-01-01T00:00:00.000Z';
+    for (const facts of [undefined, {}, { host: 'h' }, { percent: 5, message: '"a"\n' }]) {
+      const attemptId = 'att_"a';
+      const line = madeMark('begun', attemptId, at, facts);
+      const mark = { kind: 'mark', mark: 'begun', attemptId, at, ...facts };
+      expect(line).toBe(encodeLine(mark).text);
+    }
   });
 
   it('with any byte changed, added or missing is found out, and the others of its file are not', () => {
