@@ -4,7 +4,7 @@
  * `start`, by jobs that end and by the time of idle hosts; ends with `close`.
  */
 import { aheadInHostDefaults, hostDefaults } from '../core/defaults.ts';
-import { CallTimes } from '../core/jobs-ahead.ts';
+import { CallTimes, mayBeginUnmarked } from '../core/jobs-ahead.ts';
 import type { HandlerCode, Job, JobListener, RunningJob } from '../ports/carrier.ts';
 import { CallEnds } from './call-ends.ts';
 import { Host } from './host.ts';
@@ -157,7 +157,7 @@ class HostPool implements ProcessCarrier {
       run.giveUp(this.#closed ? CLOSED : NO_FILE);
       return true;
     }
-    const shortMs = mayWait(run.job) ? this.#timesOf(run.job).shortMs : undefined;
+    const shortMs = mayBeginUnmarked(run.job) ? this.#timesOf(run.job).shortMs : undefined;
     if (shortMs !== undefined && this.#placedBehind(run, file, shortMs)) return true;
     const warm = this.#warmFor(run.job);
     if (warm === undefined) {
@@ -297,14 +297,6 @@ class HostPool implements ProcessCarrier {
     this.#context.slow.close();
     this.#context.held.close();
   }
-}
-
-/**
- * In a host, behind others. Not on a second attempt: what ends its agent while it counts as waiting comes back as not begun,
- * and is to be marked before it begins from then on.
- */
-function mayWait({ effectSafety, fence }: Job): boolean {
-  return effectSafety !== 'non-idempotent' && fence <= 1;
 }
 
 type JobTimes = ReturnType<JobRunContext['times']>;

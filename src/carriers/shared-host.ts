@@ -2,6 +2,7 @@
  * A host that several jobs run in at once. Phases: loading → working ⇄ idle → retired (takes no further job, and is
  * ended as soon as none is in it) → gone. What it is told in one turn is written as one piece.
  */
+import { type CallTimes, mayBeginUnmarked } from '../core/jobs-ahead.ts';
 import { FrameBatch } from '../handler/frame-batch.ts';
 import type { FromHost, ToHost } from '../handler/protocol.ts';
 import type { HandlerCode, Job, JobEnd } from '../ports/carrier.ts';
@@ -23,6 +24,7 @@ export interface SharedHostContext extends Omit<HostContext, 'tainted'> {
   readonly heldMs: number;
   readonly idleMs: number;
   readonly kernelKills: KernelKills;
+  readonly callTimes: () => Pick<CallTimes, 'add' | 'shortMs'>;
   readonly spoils: (end: JobEnd) => boolean;
   /** These may have ended it. */
   suspect(runs: readonly SharedRun[]): void;
@@ -45,6 +47,7 @@ export class SharedHost implements HostListener {
   readonly #out: FrameBatch;
   readonly #runs = new Map<number, SharedRun>();
   readonly #waiting = new Set<SharedRun>();
+  readonly #times: ReturnType<SharedHostContext['callTimes']>;
   /** A job has begun in it. */
   #used = false;
   /** The task that has called `process.exit`. */
@@ -60,6 +63,7 @@ export class SharedHost implements HostListener {
     this.file = file;
     this.code = code;
     this.callsMax = context.callsMax;
+    this.#times = context.callTimes();
     this.#ctx = context;
     this.#clock = context.clock;
     this.#log = context.log;
@@ -117,9 +121,14 @@ export class SharedHost implements HostListener {
     run.at(this);
     if (!this.#host.loaded) this.#waiting.add(run);
     else if (this.#used) {
-      run.tellGiving(this);
+      if (!this.#isOneOfMany(run.job)) run.tellGiving(this);
       this.#give(run);
     } else void this.#giveFirst(run);
+  }
+
+  /** A short one among others: that it begins is marked only if it is still at work a moment later, as in a host with jobs ahead. */
+  #isOneOfMany(job: Job): boolean {
+    return this.#runs.size > 0 && this.#times.shortMs !== undefined && mayBeginUnmarked(job);
   }
 
   /** It was stopped before it was given. */
@@ -191,6 +200,7 @@ export class SharedHost implements HostListener {
         const run = this.#runs.get(frame.n);
         if (run === undefined) break;
         this.#runs.delete(frame.n);
+        this.#times.add(frame.tookUs / 1_000);
         if (this.#ctx.spoils(frame.outcome))
           this.#host.retire('a call failed for a reason of this host');
         if (this.process.outputClosed) this.#host.retire('a call closed its output');

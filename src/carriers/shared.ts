@@ -7,6 +7,7 @@
  * `Suspects` for what keeps a task from doing that again and again.
  */
 import { hostDefaults } from '../core/defaults.ts';
+import { CallTimes } from '../core/jobs-ahead.ts';
 import type { HandlerCode, Job, JobListener, RunningJob } from '../ports/carrier.ts';
 import type { Host } from './host.ts';
 import { notTakenByAny, tellNotTaken } from './host-ends.ts';
@@ -59,6 +60,7 @@ class SharedPool implements ProcessCarrier {
       log,
       newProcesses: this.#newProcesses,
       kernelKills: new KernelKills(clock),
+      callTimes: options.callTimes ?? (() => new CallTimes()),
       startMs: options.startMs ?? hostDefaults.startMs,
       pingMs: options.pingMs ?? hostDefaults.sharedPingMs,
       heldMs: options.heldMs ?? hostDefaults.sharedHeldMs,

@@ -39,6 +39,17 @@ export class CallTimes {
   }
 }
 
+/**
+ * Among others in its host, where its handler is short: on disk it is marked if it is still at work a moment later. Not on a
+ * second attempt: what ends its agent while it is unmarked comes back as not begun, and is to be marked before it begins from then on.
+ */
+export function mayBeginUnmarked(job: {
+  readonly effectSafety: string;
+  readonly fence: number;
+}): boolean {
+  return job.effectSafety !== 'non-idempotent' && job.fence <= 1;
+}
+
 export interface HostLoad {
   /** Jobs that are in it, the running one included. */
   readonly jobs: number;

@@ -54,7 +54,8 @@ export interface HandlerCode {
 export interface JobListener {
   /**
    * The job is about to be given to its handler, on this host; again where another host has to take it. What resolves
-   * when that is written down is waited for by carriers whose handlers can end this very program. Never rejects.
+   * when that is written down is waited for by carriers whose handlers can end this very program. Left out of a short job
+   * among others in its host (`core/jobs-ahead`): `begun` says it. Never rejects.
    */
   giving?(host?: string): Promise<void>;
   /**

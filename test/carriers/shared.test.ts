@@ -1,4 +1,6 @@
+import { describe, expect, it } from 'vitest';
 import { carrierCases } from './carrier.cases.ts';
+import { startJob } from './collected.ts';
 import { fixtureFile } from './process-harness.ts';
 import { sharedCarrier } from './shared-harness.ts';
 
@@ -14,4 +16,38 @@ carrierCases('shared', async () => {
     }),
     close: () => carrier.close(),
   };
+});
+
+describe('that a job of a shared host begins', () => {
+  const marksOf = async (shortMs: number | undefined, fence = 1) => {
+    const { carrier } = sharedCarrier({
+      callTimes: () => ({ add: () => {}, apart: () => {}, shortMs }),
+    });
+    const job = (name: string) =>
+      startJob(carrier, {
+        file: fixtureFile('echo'),
+        effectSafety: 'pure',
+        sharesHost: true,
+        fence,
+        input: { name },
+      });
+    try {
+      await job('first').ended;
+      const jobs = ['a', 'b', 'c'].map(job);
+      await Promise.all(jobs.map(({ ended }) => ended));
+      expect(jobs.map(({ told }) => told.begun)).toEqual([1, 1, 1]);
+      return jobs.map(({ told }) => told.giving);
+    } finally {
+      await carrier.close();
+    }
+  };
+
+  it('is marked beforehand of the first of short ones that are there together', async () => {
+    expect(await marksOf(0.1)).toEqual([1, 0, 0]);
+  });
+
+  it('is marked of each where they are not known to be short, and on a second attempt', async () => {
+    expect(await marksOf(undefined)).toEqual([1, 1, 1]);
+    expect(await marksOf(0.1, 2)).toEqual([1, 1, 1]);
+  });
 });
