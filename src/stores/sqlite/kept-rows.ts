@@ -13,8 +13,8 @@ export class KeptRows<Row extends { readonly ref: number }> {
   readonly #rows = new Map<string, Known<Row>>();
   /** Saved and not written. */
   readonly #held = new Set<Known<Row>>();
-  /** Read or saved since the last commit. */
-  #lately: string[] = [];
+  /** Read or written since the last commit. */
+  #lately: Known<Row>[] = [];
   #saves = 0;
   /** Statements, by the columns that they set. */
   readonly #updates = new Map<number, string>();
@@ -43,22 +43,21 @@ export class KeptRows<Row extends { readonly ref: number }> {
 
   /** @param values of all columns that may change, as they are in the table. */
   insert(id: string, row: Row, values: readonly Value[]): void {
-    this.#rows.set(id, { row, values, stored: values });
-    this.#lately.push(id);
+    this.#know({ id, row, values, stored: values });
   }
 
   /** @param values of all columns that may change. */
   save(id: string, row: Row, values: readonly Value[]): void {
     const known = this.#rows.get(id) ?? this.#load(id, row);
     known.row = row;
-    this.#hold(id, known, values);
+    this.#hold(known, values);
   }
 
   /** Sets one column alone. */
   saveOne(id: string, ref: number, name: string, value: Value): void {
     const index = this.#names.indexOf(name);
     const known = this.#rows.get(id);
-    if (known) this.#hold(id, known, known.values.with(index, value));
+    if (known) this.#hold(known, known.values.with(index, value));
     else this.#c.run(this.#update(1 << index), value, ref);
   }
 
@@ -69,16 +68,14 @@ export class KeptRows<Row extends { readonly ref: number }> {
       const { row, values, stored } = known;
       if (this.#write(row.ref, stored, values)) told?.(row, stored, values);
       known.stored = values;
+      this.#lately.push(known);
     }
     this.#held.clear();
   }
 
   /** After a commit: rows that do not last are forgotten, and the oldest ones where there are too many. */
   settle(lasts: (row: Row) => boolean): void {
-    for (const id of this.#lately) {
-      const known = this.#rows.get(id);
-      if (known && !lasts(known.row)) this.#rows.delete(id);
-    }
+    for (const { id, row } of this.#lately) if (!lasts(row)) this.#rows.delete(id);
     this.#lately = [];
     for (const id of this.#rows.keys()) {
       if (this.#rows.size <= ROWS_KEPT) break;
@@ -92,10 +89,9 @@ export class KeptRows<Row extends { readonly ref: number }> {
     this.#lately = [];
   }
 
-  #hold(id: string, known: Known<Row>, values: readonly Value[]): void {
+  #hold(known: Known<Row>, values: readonly Value[]): void {
     known.values = values;
     this.#held.add(known);
-    this.#lately.push(id);
     this.#saves++;
   }
 
@@ -103,8 +99,12 @@ export class KeptRows<Row extends { readonly ref: number }> {
   #load(id: string, row: Row): Known<Row> {
     const sql = `SELECT ${this.#names.join(', ')} FROM ${this.#table} WHERE ref = ?`;
     const values = this.#c.values(sql, row.ref) as Value[];
-    const known = { row, values, stored: values };
-    this.#rows.set(id, known);
+    return this.#know({ id, row, values, stored: values });
+  }
+
+  #know(known: Known<Row>): Known<Row> {
+    this.#rows.set(known.id, known);
+    this.#lately.push(known);
     return known;
   }
 
@@ -136,6 +136,7 @@ export class KeptRows<Row extends { readonly ref: number }> {
 }
 
 interface Known<Row> {
+  readonly id: string;
   row: Row;
   /** Of the columns that may change, as saved. */
   values: readonly Value[];

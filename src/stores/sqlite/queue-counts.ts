@@ -8,6 +8,7 @@ import type { Connection } from './connection.ts';
 export class QueueCounts {
   readonly #c: Connection;
   readonly #changes = new Map<string, Change>();
+  #last: Change | undefined;
 
   constructor(c: Connection) {
     this.#c = c;
@@ -16,13 +17,9 @@ export class QueueCounts {
   /** @param before `undefined`: it is new. */
   moved(task: TaskState, before: unknown, after: unknown): void {
     if (before === after) return;
-    const { project, pool, type, schemaVersion } = task;
-    const place = `${project}\n${pool}\n${type}\n${schemaVersion}`;
-    let change = this.#changes.get(place);
-    if (change === undefined) {
-      change = { task, queued: 0, running: 0 };
-      this.#changes.set(place, change);
-    }
+    // Tasks that come together are mostly of one place.
+    if (this.#last === undefined || !samePlace(this.#last.task, task)) this.#last = this.#of(task);
+    const change = this.#last;
     if (before === 'queued' || before === 'running') change[before]--;
     if (after === 'queued' || after === 'running') change[after]++;
   }
@@ -34,13 +31,30 @@ export class QueueCounts {
       const { project, pool, type, schemaVersion } = task;
       this.#c.run(COUNT, project, pool, type, schemaVersion, queued, running);
     }
-    this.#changes.clear();
+    this.forget();
   }
 
   forget(): void {
     this.#changes.clear();
+    this.#last = undefined;
+  }
+
+  #of(task: TaskState): Change {
+    const place = JSON.stringify([task.project, task.pool, task.type, task.schemaVersion]);
+    let change = this.#changes.get(place);
+    if (change === undefined) {
+      change = { task, queued: 0, running: 0 };
+      this.#changes.set(place, change);
+    }
+    return change;
   }
 }
+
+const samePlace = (a: TaskState, b: TaskState) =>
+  a.type === b.type &&
+  a.schemaVersion === b.schemaVersion &&
+  a.pool === b.pool &&
+  a.project === b.project;
 
 interface Change {
   /** One of that place. */

@@ -114,8 +114,17 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
     async claimable(query) {
       const { project, want, max } = query;
       if (max <= 0) return [];
+      const looked = placesToLook(c, query);
+      const [only] = looked;
+      if (only && looked.length === 1) {
+        const { pool, type, schemaVersion, want: index } = only;
+        const limit = Math.min(want[index]?.slots ?? 0, max);
+        if (limit <= 0) return [];
+        const place = [project, pool, type, schemaVersion, now(), now(), limit] as const;
+        return c.allValues(CLAIMABLE_ROWS, ...place).map(found.task);
+      }
       const places: { ref: number; rank: number; want: number }[] = [];
-      for (const { pool, type, schemaVersion, want: index } of placesToLook(c, query)) {
+      for (const { pool, type, schemaVersion, want: index } of looked) {
         const limit = Math.min(want[index]?.slots ?? 0, max);
         if (limit <= 0) continue;
         for (const row of c.all(CLAIMABLE, project, pool, type, schemaVersion, now(), now(), limit))
@@ -174,10 +183,13 @@ function loadedAgain(ref: number, task: TaskState): TaskRow {
 /** `OR REPLACE` would be a removal too, so that SQLite keeps a journal of each such statement. */
 const putPayload = (table: 'results' | 'checkpoints') =>
   `INSERT INTO ${table} (task, json) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET json = excluded.json`;
-const CLAIMABLE = `SELECT ref, rank FROM tasks
+const WHERE_CLAIMABLE = `FROM tasks
   WHERE project = ? AND pool = ? AND type = ? AND schema_version = ? AND status = 'queued' AND ready = 1
     AND available_at <= ? AND (deadline IS NULL OR deadline > ?)
   ORDER BY rank LIMIT ?`;
+const CLAIMABLE = `SELECT ref, rank ${WHERE_CLAIMABLE}`;
+/** Where there is one place only no ranks are to be compared. */
+const CLAIMABLE_ROWS = `SELECT * ${WHERE_CLAIMABLE}`;
 const TIME_HAS_COME = `SELECT ref, id, project, pool, type, schema_version FROM tasks
   WHERE status = 'queued' AND ready = 0 AND available_at <= ? ORDER BY available_at LIMIT ?`;
 const QUEUED_AHEAD = `SELECT * FROM tasks INDEXED BY tasks_queued
