@@ -282,7 +282,7 @@ export class ReportBook {
       // Of a pass they are one.
       if (closed.after.at(-1) !== open.after) closed.after.push(open.after);
     }
-    if (haste) this.#running.hurry();
+    if (haste && files.size > 0) this.#running.hurry();
     const all: Promise<unknown>[] = [];
     for (const [file, { ids, after }] of files) {
       // The running records go first: a crash in between must not leave one without its report.

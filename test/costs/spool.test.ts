@@ -124,3 +124,21 @@ it('what was answered is told to the disk after 0.2 s without a record: what com
   expect(reportIds(next.spool)).toEqual(['att_owed']);
   expect(runningIds(next.spool)).toEqual(['att_runs']);
 });
+
+it('that a report was answered is never on the disk before the end of its running record', async () => {
+  const { machine, spool } = await start();
+  await spool.recordClaim([held('att_a', 'pure'), held('att_runs', 'pure')]);
+  const report = await spool.writeReport(complete('att_a'), META);
+  await spool.writeReport(complete('att_owed'), META);
+  machine.disk.fail({ step: 'append', path: /running/, ms: 50 });
+  machine.disk.traces = true;
+  const from = machine.disk.trace.length;
+  const told = spool.answered(report);
+  await machine.clock.advance(20);
+  expect(machine.disk.trace.slice(from)).toEqual([]);
+  await machine.clock.time.until(told);
+  expect(machine.disk.trace.slice(from).map((step) => step.split('/')[3])).toEqual([
+    'running',
+    'reports',
+  ]);
+});
