@@ -60,11 +60,12 @@ export const presence: readonly ControlPlaneCase[] = [
     timeoutMs: 150_000,
     async run(world) {
       const [quiet, claiming] = [world.worker(), world.worker()];
+      // Its claim is the older sign of life: without its renewals it would be offline first.
+      const { attempt } = await given(world, { worker: claiming });
       const { body, sentAtMs } = await said(quiet, world);
       const afterMs = Number(body.offlineAfterMs ?? 45_000);
       if (afterMs > LONGEST_OFFLINE_MS)
         throw new NotApplicable(`offlineAfterMs is ${afterMs}: too long to wait for.`);
-      const { attempt } = await given(world, { worker: claiming });
       await world.until(
         'the state offline',
         async () => {
