@@ -42,7 +42,11 @@ const body = (good: Record<string, unknown>, also: readonly string[] = []) => {
     .tuple(fc.record(Object.fromEntries(names.map((name) => [name, one(name)]))), fc.nat(30))
     .map(([made, more]) => {
       const text = JSON.stringify(made);
-      const parsed = JSON.parse(more === 0 ? `${text.slice(0, -1)},"__proto__":1}` : text);
+      const parsed = JSON.parse(
+        more === 0
+          ? text.replace(/}$/, text === '{}' ? '"__proto__":1}' : ',"__proto__":1}')
+          : text,
+      );
       return more === 1 ? { ...parsed, another: 1 } : parsed;
     });
 };
