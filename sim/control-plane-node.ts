@@ -219,10 +219,10 @@ export class ControlPlaneNode {
       keyByHash: (hash: string) =>
         life.pass(async () => (this.#refused.has(hash) ? undefined : inner.keyByHash(hash))),
       subscribe: (...listeners: Parameters<Store['subscribe']>) => {
-        const [listener, early] = listeners.map((one) => (notes: readonly Note[]) => {
+        const [listener, early, within] = listeners.map((one) => (notes: readonly Note[]) => {
           if (life.alive) one?.(notes);
         });
-        const end = inner.subscribe(listener as (typeof listeners)[0], early);
+        const end = inner.subscribe(listener as (typeof listeners)[0], early, within);
         life.onDeath(end);
         return end;
       },

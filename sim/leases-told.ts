@@ -10,10 +10,13 @@ export function leasesOf({
     leases.set(attemptId, [...(leases.get(attemptId) ?? []), { heardAt, until }]);
   for (const { path, arrivals, deliveredAt, sentAt } of history.calls) {
     if (path !== '/claims' || deliveredAt === undefined) continue;
-    const { attempts = [] } = (arrivals[0]?.answer ?? {}) as {
+    const { attempts = [], waitedMs = 0 } = (arrivals[0]?.answer ?? {}) as {
       attempts?: { attemptId: string; leaseMs: number }[];
+      waitedMs?: number;
     };
-    for (const { attemptId, leaseMs } of attempts) told(attemptId, deliveredAt, sentAt + leaseMs);
+    // Whatever it says of its wait, they were granted before it answered.
+    const from = Math.min(sentAt + waitedMs, arrivals[0]?.at ?? sentAt);
+    for (const { attemptId, leaseMs } of attempts) told(attemptId, deliveredAt, from + leaseMs);
   }
   for (const { call, attemptId, status, answer } of reportsSeen(history))
     if (status === 200 && call.deliveredAt !== undefined && typeof answer?.leaseMs === 'number')

@@ -50,6 +50,8 @@ export const bounds = {
   earlierSessions: 8,
   claimMax: 100,
   eventsWaitMs: 30_000,
+  /** Of one claim: shorter than proxies give up. */
+  claimWaitMs: 30_000,
   pageMax: 500,
   pageDefault: 50,
   maxAttempts: 10_000,

@@ -85,7 +85,10 @@ export function plainClaim(raw: unknown): ClaimRequest | undefined {
     if (!earlierSessions.every(isOpaque)) return undefined;
   }
   const want = wants(raw.want);
-  return want && { workerId, sessionId, earlierSessions, requestId, pools, want, max, leaseMs };
+  const waitMs = isInt(raw.waitMs, 0, bounds.claimWaitMs) ? raw.waitMs : undefined;
+  return (
+    want && { workerId, sessionId, earlierSessions, requestId, pools, want, max, leaseMs, waitMs }
+  );
 }
 
 function wants(given: unknown): Want[] | undefined {

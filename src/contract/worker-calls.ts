@@ -132,6 +132,15 @@ export const want = z.object({
 });
 export type Want = z.infer<typeof want>;
 
+/** Its name in `features`. */
+export const CLAIM_WAIT = 'claim-wait';
+const claimWait = z.int().min(0).max(bounds.claimWaitMs);
+/** Control planes of before ignored it, whatever it held. */
+const claimWaitMeta = {
+  openapi: { examples: [20_000] },
+  description: `Where there is nothing to claim the answer waits for it so long, ${bounds.claimWaitMs} ms at most. Where \`features\` does not list \`${CLAIM_WAIT}\` it is ignored, and so is what does not fit.`,
+};
+
 export const claimRequest = z
   .object({
     workerId,
@@ -143,6 +152,8 @@ export const claimRequest = z
     want: z.array(want).max(bounds.wantedTypes),
     max: z.int().min(0).max(bounds.claimMax),
     leaseMs: durationMs.min(1).optional(),
+    /** Where there is nothing to claim: wait for it so long. */
+    waitMs: claimWait.optional().catch(undefined).meta(claimWaitMeta),
   })
   .meta({ id: 'ClaimRequest' });
 export type ClaimRequest = z.infer<typeof claimRequest>;
@@ -186,6 +197,8 @@ export const claimAnswer = z
     pollAfterMs: z.number().default(1_000),
     serverTime: z.string().optional(),
     drain: z.boolean().default(false),
+    /** It had waited so long when these were granted: their leases count from the claim's send and this. */
+    waitedMs: z.number().min(0).optional().catch(undefined),
   })
   .meta({ id: 'ClaimAnswer' });
 export type ClaimAnswer = z.infer<typeof claimAnswer>;

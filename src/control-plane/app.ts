@@ -25,6 +25,7 @@ import { workerRoutes } from './routes/worker.ts';
 import type { Limits, Services, Timing } from './services.ts';
 import { SweepLoop } from './sweep-loop.ts';
 import { Turns } from './turns.ts';
+import { WaitingClaims } from './waiting-claims.ts';
 import { WorkerFactsCache } from './worker-facts.ts';
 
 export interface AppOptions {
@@ -64,7 +65,8 @@ export function createApp(options: AppOptions): App {
   const { store, clock } = options;
   const limits: Limits = { ...wireLimits, ...options.limits };
   const timing: Timing = { ...controlPlaneDefaults, ...options.timing };
-  const hub = new Hub({ clock, wakeGapMs: timing.wakeGapMs });
+  const waiting = new WaitingClaims();
+  const hub = new Hub({ clock, wakeGapMs: timing.wakeGapMs, waiting });
   const facts = new WorkerFactsCache({
     store,
     clock,
@@ -82,6 +84,7 @@ export function createApp(options: AppOptions): App {
     secret: options.secret,
     timing,
     hub,
+    waiting,
     facts,
     keyUse: new KeyUse({ store, clock }),
     keyLooks: new KeyLooks({ store, keyWatch }),
@@ -122,6 +125,7 @@ export function createApp(options: AppOptions): App {
         hub.take(notes);
       }),
     (notes) => safely(() => hub.hint(notes)),
+    (notes) => safely(() => waiting.take(notes)),
   );
 
   return {
@@ -135,6 +139,7 @@ export function createApp(options: AppOptions): App {
     },
     async stop() {
       hub.stop();
+      waiting.stop();
       pages.stop();
       await Promise.all([sweep.stop(), ping.stop(), keys.stop()]);
       end();

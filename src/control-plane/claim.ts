@@ -13,12 +13,15 @@ import { labelsText, policyText, quoted, rawMember, textMember } from './json-te
 import { leaseToken } from './lease-token.ts';
 import type { Services } from './services.ts';
 import { enterSession } from './sessions.ts';
+import type { WaitingClaim } from './waiting-claims.ts';
 
 export interface Granted {
   /** JSON texts of attempts. */
   readonly attempts: readonly string[];
   readonly drain: boolean;
   readonly nowMs: number;
+  /** Where it waited: for how long, when these were granted. */
+  readonly waitedMs?: number;
 }
 
 /** Gives a worker what it may run, in one transaction. */
@@ -27,6 +30,19 @@ export async function claim(
   key: KeyRow,
   request: ClaimRequest,
 ): Promise<Granted | Refusal> {
+  return (await claimOrNothing(services, key, request)) as Granted | Refusal;
+}
+
+/**
+ * The same for a claim that can wait: where there is nothing for it, it waits from then on, nothing is kept of it, and the
+ * answer is `undefined`.
+ */
+export async function claimOrNothing(
+  services: Services,
+  key: KeyRow,
+  request: ClaimRequest,
+  waiting?: WaitingClaim,
+): Promise<Granted | Refusal | undefined> {
   const beyond = beyondKey(key, {
     workerId: ['workerId', request.workerId],
     pools: request.pools.map((pool, i) => [`pools[${i}]`, pool]),
@@ -41,6 +57,7 @@ export async function claim(
     const worker = await signOfLife(tx, services, entered.worker, entered.changed, request);
     const drain = worker.drainSessionId === sessionId;
     const name = { project, workerId, sessionId, requestId };
+    services.waiting.replace(name, waiting);
     const before = await tx.claimed(name);
     const past = before && (await beyondGranted(tx, key, before));
     if (past) return past;
@@ -51,10 +68,6 @@ export async function claim(
     for (const spot of await tx.makeAvailable(services.timing.sweepBatch))
       tx.announce({ kind: 'available', ...spot });
     const granted = drain ? [] : await grant(tx, services, project, request);
-    await tx.addClaim(
-      name,
-      granted.map(({ id }) => id),
-    );
     // Before the notes of later commands: what comes after this claim shall wake its worker.
     services.hub.learn(project, request, {
       pools: new Set(request.pools),
@@ -62,6 +75,21 @@ export async function claim(
       freeSlots: request.max - granted.length,
       draining: drain,
     });
+    // Nothing is made to wait for a worker that is about to go.
+    const waits = granted.length === 0 && !drain && worker.present?.state !== 'draining';
+    if (waiting !== undefined && waits) {
+      services.waiting.add(waiting);
+      return undefined;
+    }
+    if (waiting !== undefined)
+      for (const { task } of granted) {
+        const { pool, type, schemaVersion } = task;
+        tx.announce({ kind: 'given', project, pool, type, schemaVersion });
+      }
+    await tx.addClaim(
+      name,
+      granted.map(({ id }) => id),
+    );
     return { attempts: granted.map(({ text }) => text), drain, nowMs: tx.nowMs };
   });
 }
@@ -143,7 +171,7 @@ async function grant(
   services: Services,
   project: string,
   request: ClaimRequest,
-): Promise<{ id: string; text: string }[]> {
+): Promise<GrantedTask[]> {
   const { limits, random } = services;
   const wanted = new Map<string, Want>();
   for (const want of request.want) {
@@ -156,7 +184,7 @@ async function grant(
     want: [...wanted.values()],
     max: request.max,
   });
-  const granted: { id: string; text: string }[] = [];
+  const granted: GrantedTask[] = [];
   let chars = 0;
   for (const row of rows) {
     const { task } = row;
@@ -180,7 +208,7 @@ async function grant(
     if (granted.length > 0 && isLonger(chars, granted, text, limits.batchBytes)) break;
     const kept = keepChange(tx, row, undefined, change);
     if (kept instanceof Promise) await kept;
-    granted.push({ id: change.attempt.id, text });
+    granted.push({ id: change.attempt.id, text, task });
   }
   return granted;
 }
@@ -200,6 +228,13 @@ function isLonger(
 
 /** Of a UTF-16 unit. */
 const MAX_BYTES_PER_CHAR = 3;
+
+interface GrantedTask {
+  /** Of the attempt. */
+  readonly id: string;
+  readonly text: string;
+  readonly task: TaskState;
+}
 
 interface Payloads {
   readonly input: string | undefined;

@@ -4,7 +4,8 @@ import { beyondLimits } from '../core/key-rules.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Note, Spot } from '../ports/store.ts';
 import { type EventStream, eventText } from './event-stream.ts';
-import { chooseSleepers, type Interest, wants } from './wake.ts';
+import type { WaitingClaims } from './waiting-claims.ts';
+import { availableIn, chooseSleepers, type Interest, wants } from './wake.ts';
 
 /** A reader of hints. Its key and (of a worker) its session are looked at again from time to time. */
 export interface Listener {
@@ -37,6 +38,7 @@ interface Pending {
 export class Hub {
   readonly #clock: Clock;
   readonly #wakeGapMs: number;
+  readonly #waiting: Pick<WaitingClaims, 'has'>;
   readonly #workers = new Set<WorkerListener>();
   readonly #byWorker = new Map<string, Set<WorkerListener>>();
   readonly #producers = new Set<Listener>();
@@ -45,7 +47,12 @@ export class Hub {
   #turn = 0;
   #stopped = false;
 
-  constructor(options: { readonly clock: Clock; readonly wakeGapMs: number }) {
+  constructor(options: {
+    readonly clock: Clock;
+    readonly wakeGapMs: number;
+    readonly waiting: Pick<WaitingClaims, 'has'>;
+  }) {
+    this.#waiting = options.waiting;
     this.#clock = options.clock;
     this.#wakeGapMs = options.wakeGapMs;
   }
@@ -147,16 +154,7 @@ export class Hub {
    */
   hint(notes: readonly Note[]): void {
     if (this.#workers.size === 0) return;
-    const available = new Map<string, { readonly spot: Spot; tasks: number }>();
-    for (const note of notes) {
-      if (note.kind !== 'available') continue;
-      // None of the names can hold a line break.
-      const name = `${note.project}\n${note.pool}\n${note.type}\n${note.schemaVersion}`;
-      const group = available.get(name) ?? { spot: note, tasks: 0 };
-      group.tasks++;
-      available.set(name, group);
-    }
-    for (const { spot, tasks } of available.values()) this.#wake(spot, tasks);
+    for (const { spot, tasks } of availableIn(notes)) if (tasks > 0) this.#wake(spot, tasks);
   }
 
   /** Notes of one commit, now that it is durable. */
@@ -217,8 +215,9 @@ export class Hub {
   }
 
   #wake(spot: Spot, tasks: number): void {
+    // Whoever waits with a claim has been asked already.
     const ready = [...this.#workers].filter(
-      (w) => w.project === spot.project && wouldTake(w, spot),
+      (w) => w.project === spot.project && wouldTake(w, spot) && !this.#waiting.has(w),
     );
     const type = typeKey(spot.type, spot.schemaVersion);
     for (const listener of chooseSleepers(ready, tasks, this.#turn)) this.#wakeOne(listener, type);

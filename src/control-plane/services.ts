@@ -9,6 +9,7 @@ import type { KeyLooks } from './key-looks.ts';
 import type { KeyUse } from './key-use.ts';
 import type { KeyWatch } from './key-watch.ts';
 import type { Turns } from './turns.ts';
+import type { WaitingClaims } from './waiting-claims.ts';
 import type { WorkerFactsCache } from './worker-facts.ts';
 
 /** Limits of the wire as this control plane keeps them (`GET /` tells them). */
@@ -28,6 +29,7 @@ export interface Services {
   readonly secret: Uint8Array;
   readonly timing: Timing;
   readonly hub: Hub;
+  readonly waiting: WaitingClaims;
   readonly facts: WorkerFactsCache;
   readonly keyUse: KeyUse;
   readonly keyLooks: KeyLooks;

@@ -1,4 +1,4 @@
-import type { Spot } from '../ports/store.ts';
+import type { Note, Spot } from '../ports/store.ts';
 
 /** What is known of a worker that listens: enough to wake it for something that it will take. */
 export interface Interest {
@@ -16,6 +16,22 @@ export function wants(interest: Interest, spot: Spot): boolean {
     interest.pools.has(spot.pool) &&
     interest.types.has(`${spot.type}@${spot.schemaVersion}`)
   );
+}
+
+/** How many tasks of each kind became available, less those that were given to whoever had waited for them. */
+export function availableIn(
+  notes: readonly Note[],
+): Iterable<{ readonly spot: Spot; readonly tasks: number }> {
+  const available = new Map<string, { readonly spot: Spot; tasks: number }>();
+  for (const note of notes) {
+    if (note.kind !== 'available' && note.kind !== 'given') continue;
+    // None of the names can hold a line break.
+    const name = `${note.project}\n${note.pool}\n${note.type}\n${note.schemaVersion}`;
+    const group = available.get(name) ?? { spot: note, tasks: 0 };
+    group.tasks += note.kind === 'available' ? 1 : -1;
+    available.set(name, group);
+  }
+  return available.values();
 }
 
 /**

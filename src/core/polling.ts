@@ -16,6 +16,8 @@ export const slowest: Polling = { idle: 100 };
 export interface PollFacts {
   readonly granted: number;
   readonly asked: number;
+  /** At the control plane, for work. */
+  readonly waitedMs?: number;
 }
 
 export function afterClaim(
@@ -25,6 +27,9 @@ export function afterClaim(
   if (facts.granted >= facts.asked && facts.granted > 0)
     return { polling: { ...firstPoll, full: true }, atOnce: true };
   if (facts.granted > 0) return { polling: firstPoll, atOnce: false };
+  // It waited there, and need not here.
+  if ((facts.waitedMs ?? 0) >= workerDefaults.pollMinMs)
+    return { polling: firstPoll, atOnce: false };
   return { polling: { idle: polling.idle + 1 }, atOnce: false };
 }
 

@@ -232,6 +232,8 @@ export interface KeyQuery {
 /** What others should look at again. Hints, never truth. */
 export type Note =
   | ({ readonly kind: 'available' } & Spot)
+  /** Given to a claim that had waited for it: nobody else need be told. */
+  | ({ readonly kind: 'given' } & Spot)
   | {
       readonly kind: 'task';
       readonly project: string;

@@ -56,11 +56,14 @@ export interface Store extends Reads {
   /**
    * @param early is told of the same notes sooner: at the commit, while the disk is still at it, and also where that fails
    * then. For what may come to nothing: what is asked for because of it waits for the disk all the same.
+   * @param within is told sooner still: before the commit, which what it writes at once joins, and again where the works are run
+   * again.
    * @returns the end of the subscription.
    */
   subscribe(
     listener: (notes: readonly Note[]) => void,
     early?: (notes: readonly Note[]) => void,
+    within?: (notes: readonly Note[]) => void,
   ): () => void;
   /** Since it was opened. */
   readonly stats: StoreStats;

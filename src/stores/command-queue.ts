@@ -57,6 +57,8 @@ export class CommandQueue<Tx> {
   readonly #listeners = new Set<Listener>();
   /** Told at the commit. */
   readonly #early = new Set<Listener>();
+  /** Told before it: what they ask for at once joins the group. */
+  readonly #within = new Set<Listener>();
   #waiting: Waiting<Tx>[] = [];
   #busy = false;
   #closed = false;
@@ -95,12 +97,14 @@ export class CommandQueue<Tx> {
   }
 
   /** See `Store.subscribe`. */
-  subscribe(listener: Listener, early?: Listener): () => void {
+  subscribe(listener: Listener, early?: Listener, within?: Listener): () => void {
     this.#listeners.add(listener);
     if (early) this.#early.add(early);
+    if (within) this.#within.add(within);
     return () => {
       this.#listeners.delete(listener);
       if (early) this.#early.delete(early);
+      if (within) this.#within.delete(within);
     };
   }
 
@@ -191,7 +195,19 @@ export class CommandQueue<Tx> {
     });
   }
 
+  /** What waits, and what is asked for because of it by those who are told before the commit. */
   async #runWaiting(group: Group<Tx>): Promise<void> {
+    let told = group.notes.length;
+    await this.#runTaken(group);
+    while (this.#within.size > 0 && group.notes.length > told && group.items < GROUP_MAX) {
+      const notes = group.notes.slice(told);
+      told = group.notes.length;
+      for (const listener of this.#within) listener(notes);
+      if (this.#waiting.length > 0) await this.#runTaken(group);
+    }
+  }
+
+  async #runTaken(group: Group<Tx>): Promise<void> {
     this.#take(group);
     try {
       await this.#runRest(group);

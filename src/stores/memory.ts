@@ -51,7 +51,7 @@ export function openMemoryStore(options: {
     epoch: Buffer.from(options.random.bytes(16)).toString('base64url'),
     nowMs: async () => now(),
     write: (work, items) => queue.run(work, items),
-    subscribe: (listener, early) => queue.subscribe(listener, early),
+    subscribe: (...listeners) => queue.subscribe(...listeners),
     get stats() {
       return queue.stats;
     },

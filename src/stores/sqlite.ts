@@ -178,8 +178,9 @@ class SqliteStore implements Omit<Store, keyof Reads> {
   subscribe(
     listener: (notes: readonly Note[]) => void,
     early?: (notes: readonly Note[]) => void,
+    within?: (notes: readonly Note[]) => void,
   ): () => void {
-    return this.#queue.subscribe(listener, early);
+    return this.#queue.subscribe(listener, early, within);
   }
 
   close(): Promise<void> {

@@ -15,6 +15,7 @@ import {
   serviceInfo,
 } from '../contract/index.ts';
 import { plainReportAnswer } from '../contract/plain-answers.ts';
+import { workerDefaults } from '../core/defaults.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Answer, Hint, HintEnd, Transport } from '../ports/transport.ts';
 import { Door } from '../wire/door.ts';
@@ -71,6 +72,7 @@ export class InterlockTransport implements Transport {
       method: 'POST',
       path: '/claims',
       body: request,
+      timeoutMs: workerDefaults.requestTimeoutMs + (request.waitMs ?? 0),
       signal,
       ...OK,
       schema: claimAnswer,

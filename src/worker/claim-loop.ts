@@ -3,8 +3,9 @@
  * at a time for the slots that are free, and for a few milliseconds of work ahead where handlers are short; an unanswered one is repeated with the same request id, so that the same
  * attempts come back. Ends when a drain begins: what an answer still brings is given back, never dropped.
  */
-import type { ClaimAnswer, ClaimRequest, Want } from '../contract/index.ts';
+import { CLAIM_WAIT, type ClaimAnswer, type ClaimRequest, type Want } from '../contract/index.ts';
 import { bounds } from '../contract/limits.ts';
+import { backoffMs } from '../core/backoff.ts';
 import { type Ahead, nothingAhead } from '../core/claim-ahead.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { afterClaim, firstPoll, pollDelayMs, slowest } from '../core/polling.ts';
@@ -15,6 +16,7 @@ import { Claimed } from './claimed.ts';
 import type { WorkerContext } from './context.ts';
 import { keyRetry, pauseMs, refusesKey } from './refusals.ts';
 import type { ReportLoop } from './report-loop.ts';
+import { waitingClaim, withoutWait } from './waiting-claim.ts';
 
 export class ClaimLoop {
   readonly #ctx: WorkerContext;
@@ -32,6 +34,9 @@ export class ClaimLoop {
   /** Of the last claim that brought nothing and came after another that brought nothing. */
   #fruitlessAt = Number.NEGATIVE_INFINITY;
   #polling = firstPoll;
+  /** Claims that waited and failed, in a row. */
+  #waitsFailed = 0;
+  #mayWaitAt = Number.NEGATIVE_INFINITY;
   #answeredAt = Number.NEGATIVE_INFINITY;
   /** When the last claim was made up: a pause of a type that ran out later is a reason to ask. */
   #madeAt = Number.NEGATIVE_INFINITY;
@@ -81,7 +86,7 @@ export class ClaimLoop {
     const { heldBack, hintsWork, settings } = this.#ctx;
     if (heldBack || this.#want().length === 0 || this.#most === 0) return undefined;
     const facts = { hintsWork, pollAfterMs: this.#pollAfterMs, maxMs: settings.pollMaxMs };
-    return pollDelayMs(slowest, facts, 0);
+    return pollDelayMs(slowest, facts, 0) + (this.#mayWait() ? workerDefaults.claimWaitMs : 0);
   }
 
   #over(): boolean {
@@ -118,13 +123,16 @@ export class ClaimLoop {
     const { clock, random, transport } = this.#ctx.ports;
     const request = this.#unanswered ?? this.#request();
     // Also of a repeated one: nothing else was claimed since it was made up.
-    const asked = request.max;
+    const asked = { max: request.max, waits: request.waitMs !== undefined };
     const sentAt = clock.now();
-    this.#ctx.contact.claimingSince = sentAt;
+    this.#ctx.contact.claimingSince = sentAt + (request.waitMs ?? 0);
     // From here on a wake means: after this answer, once more.
     this.#ctx.workWanted = false;
     this.#ctx.freedAt = undefined;
-    const answer = await transport.claim(request, this.#abort.signal);
+    const { signal } = this.#abort;
+    const answer = await (request.waitMs === undefined
+      ? transport.claim(request, signal)
+      : waitingClaim(this.#ctx, request, signal));
     this.#fraction = random.fraction();
     this.#ctx.contact.ended();
     if (answer.kind === 'ok') await this.#answered(answer, sentAt, asked);
@@ -157,13 +165,37 @@ export class ClaimLoop {
       pools: [...settings.pools],
       want: this.#want(),
       max: pauses.most(this.#most),
+      ...(this.#mayWait() ? { waitMs: workerDefaults.claimWaitMs } : {}),
     };
+  }
+
+  /**
+   * Whether the claim may wait at the control plane: nothing is worked on or waits here, and the last claim was answered. What
+   * is claimed meanwhile is then all that there is room for.
+   */
+  #mayWait(): boolean {
+    const { contact, features, pauses, ports } = this.#ctx;
+    const { slots } = this.#attempts;
+    return (
+      features.includes(CLAIM_WAIT) &&
+      this.#failures === 0 &&
+      contact.claimOkAt !== undefined &&
+      slots.held + slots.waiting === 0 &&
+      !pauses.some &&
+      ports.clock.now() >= this.#mayWaitAt
+    );
+  }
+
+  /** Something on the way may not let a call wait: hints and polls do as well. */
+  #waitFailed(): void {
+    const pause = backoffMs(workerDefaults.claimWaitRetry, ++this.#waitsFailed, this.#fraction);
+    this.#mayWaitAt = this.#ctx.ports.clock.now() + pause;
   }
 
   async #answered(
     answer: Extract<Answer<ClaimAnswer>, { kind: 'ok' }>,
     sentAt: number,
-    asked: number,
+    { max, waits }: { readonly max: number; readonly waits: boolean },
   ): Promise<void> {
     const { clock } = this.#ctx.ports;
     this.#unanswered = undefined;
@@ -173,12 +205,16 @@ export class ClaimLoop {
     this.#ctx.contact.claimOk();
     this.#ctx.keyAccepted();
     if (answer.value.drain) this.#ctx.onDrainWish();
-    const taken = await this.#claimed.take(answer.value.attempts, answer.sentAt, asked);
+    // Leases began no sooner than that.
+    const leasesFrom = Math.min(answer.sentAt + (answer.value.waitedMs ?? 0), this.#answeredAt);
+    const taken = await this.#claimed.take(answer.value.attempts, leasesFrom, max);
     this.#ctx.meter.claim(taken.granted > 0 ? 'granted' : 'empty');
     this.#retryAt = taken.notBefore;
     // One look after work was found holds nothing back: else the task that is submitted next would wait for it.
     if (taken.granted === 0 && this.#polling.idle > 0) this.#fruitlessAt = sentAt;
-    const next = afterClaim(this.#polling, { granted: taken.granted, asked });
+    const waitedMs = waits ? this.#answeredAt - sentAt : 0;
+    if (waits) this.#waitsFailed = 0;
+    const next = afterClaim(this.#polling, { granted: taken.granted, asked: max, waitedMs });
     this.#polling = next.polling;
     if (next.atOnce) this.#ctx.askForWork();
   }
@@ -197,9 +233,10 @@ export class ClaimLoop {
       : { ...workerDefaults.retry, maxMs: this.#longestPollMs() };
     const pause = pauseMs(backoff, this.#failures, this.#fraction, answer.retryAfterMs);
     this.#retryAt = clock.now() + pause;
+    if (request.waitMs !== undefined) this.#waitFailed();
     const level = this.#failures === 1 ? 'warn' : 'debug';
     if (answer.kind === 'no-answer') {
-      this.#unanswered = request;
+      this.#unanswered = withoutWait(request);
       if (answer.cause !== 'aborted')
         log[level](
           'claim.no-answer',
@@ -209,7 +246,7 @@ export class ClaimLoop {
       return;
     }
     // Refused for now, it may still have been carried out; refused for good, a repetition needs no memory of it.
-    this.#unanswered = answer.status >= 500 ? request : undefined;
+    this.#unanswered = answer.status >= 500 ? withoutWait(request) : undefined;
     if (answer.problem.code === 'SESSION_SUPERSEDED')
       this.#ctx.onSuperseded(answer.problem.detail ?? 'another worker took over this worker id');
     else if (keyRefused) {

@@ -40,7 +40,7 @@ export class Claimed {
   }
 
   /**
-   * @param sentAt when the claim was sent: leases count from there.
+   * @param sentAt when the claim was sent, or, of one that waited, for what it had waited then: leases count from there.
    * @param room how many there is room for, those ahead of a slot included.
    */
   async take(items: readonly unknown[], sentAt: number, room: number): Promise<Taken> {

@@ -1,6 +1,6 @@
 import { CONTRACT_VERSION } from '../../contract/limits.ts';
 import { openApiDocument } from '../../contract/openapi.ts';
-import { ops } from '../../contract/worker-calls.ts';
+import { CLAIM_WAIT, ops } from '../../contract/worker-calls.ts';
 import { answer, JSON_TYPE } from '../answer.ts';
 import type { OpenOperationId, OpenRoute } from '../call.ts';
 import { instantText } from '../task-view.ts';
@@ -14,7 +14,7 @@ export function serviceRoutes(version: string): Record<OpenOperationId, OpenRout
         contracts: [CONTRACT_VERSION],
         serverTime: instantText(await services.store.nowMs()),
         limits: services.limits,
-        features: [...ops, 'hints', 'events', 'batch'],
+        features: [...ops, 'hints', 'events', 'batch', CLAIM_WAIT],
       });
     },
 

@@ -12,6 +12,7 @@ import { carryOut, itemsText, prepareEach } from '../batch.ts';
 import { invalid } from '../body.ts';
 import type { KeyedCall, Route } from '../call.ts';
 import { claim } from '../claim.ts';
+import { claimOrWait } from '../claim-wait.ts';
 import { present } from '../presence.ts';
 import { apply, prepare, report, storedMember } from '../report.ts';
 import { elements, memberBytes } from '../spans.ts';
@@ -40,16 +41,19 @@ export const workerRoutes = {
     });
   },
 
-  async claim({ services, key, body }: KeyedCall) {
+  async claim(call: KeyedCall) {
+    const { services, key, body } = call;
     const checked = checkPlain(plainClaim, claimRequest, body.value);
     if (!checked.ok) return checked.refusal;
     const asked = checked.value;
-    const granted = await claim(services, key, asked);
+    const waits = (asked.waitMs ?? 0) > 0 && asked.max > 0 && asked.want.length > 0;
+    const granted = await (waits ? claimOrWait(call, asked) : claim(services, key, asked));
     if (isRefusal(granted)) return granted;
     const rest = {
       pollAfterMs: services.timing.pollAfterMs,
       serverTime: instantText(granted.nowMs),
       drain: granted.drain,
+      ...(granted.waitedMs === undefined ? {} : { waitedMs: granted.waitedMs }),
     };
     return answerText(
       `{"attempts":[${granted.attempts.join(',')}],${JSON.stringify(rest).slice(1)}`,
