@@ -220,7 +220,10 @@ export class SimulatedTransport extends SmallControlPlane implements Transport {
     this.calls.push(call);
     arrived(call);
     this.watch.call(call);
-    const said = (await this.#said(call, byDefault as () => Said<unknown>)) as Said<T>;
+    const said = (await Promise.race([
+      this.#said(call, byDefault as () => Said<unknown>),
+      ...(signal ? [givenUp(signal)] : []),
+    ])) as Said<T>;
     const wait = said === 'never' ? workerDefaults.requestTimeoutMs : this.latencyMs;
     const whole = await this.#clock.sleep(wait, signal);
     const answer = (
@@ -267,4 +270,11 @@ export class SimulatedTransport extends SmallControlPlane implements Transport {
     rule.left--;
     return rule.handler(sent, () => this.decide(sent.report));
   }
+}
+
+/** Whoever gives a call up does not wait for its answer. */
+function givenUp(signal: AbortSignal): Promise<Said<unknown>> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(noAnswer('aborted')), { once: true });
+  });
 }

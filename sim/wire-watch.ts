@@ -6,7 +6,7 @@ import type { OfferedAttempt, SentCall, SentReport } from './wire-words.ts';
 /** What a worker may never do on the wire, watched in simulated time, where nothing crosses by accident. */
 export class WireWatch {
   readonly violations: string[] = [];
-  readonly #claims = new Map<string, { text: string; at: number }>();
+  readonly #claims = new Map<string, { text: string; max: number; waited: boolean }>();
   readonly #claimsOpen = new Set<SentCall>();
   /** By session. */
   readonly #fruitlessAt = new Map<string, number>();
@@ -82,15 +82,18 @@ export class WireWatch {
   #claim(call: SentCall): void {
     const request = call.request as ClaimRequest;
     const say = (what: string) => this.violations.push(`claim at ${call.at}: ${what}`);
-    if (this.#claimsOpen.size > 0) say('two at once');
-    this.#claimsOpen.add(call);
-    const text = JSON.stringify(request);
     const before = this.#claims.get(request.requestId);
+    // One for nothing ends the wait of the same claim; one that waited is repeated without.
+    const ends = before?.waited && request.waitMs === undefined;
+    if (this.#claimsOpen.size > 0 && !(ends && request.max === 0)) say('two at once');
+    this.#claimsOpen.add(call);
+    const text = claimText(request, before?.max ?? request.max);
     if (before) {
       if (before.text !== text) say('a request id with another body');
       return;
     }
-    this.#claims.set(request.requestId, { text, at: call.at });
+    const { max, waitMs } = request;
+    this.#claims.set(request.requestId, { text, max, waited: waitMs !== undefined });
     if (this.#closed.has(request.sessionId)) say('although it had to end');
     const gap = call.at - (this.#fruitlessAt.get(request.sessionId) ?? Number.NEGATIVE_INFINITY);
     if (gap < workerDefaults.claimGapMs - 0.001) say(`${gap} ms after a fruitless one`);
@@ -103,4 +106,13 @@ function taken({ answer, report }: SentReport): boolean {
   if (answer?.kind !== 'ok') return false;
   const { attemptId, fence, op } = answer.value;
   return attemptId === report.attemptId && fence === report.fence && op === report.op;
+}
+
+/** Of the same claim for nothing, and of one that waits, too. */
+function claimText(request: ClaimRequest, max: number): string {
+  return JSON.stringify({
+    ...request,
+    max: request.max === 0 ? max : request.max,
+    waitMs: undefined,
+  });
 }

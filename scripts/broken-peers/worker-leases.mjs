@@ -59,8 +59,8 @@ export const faults = [
   {
     name: 'a lease is counted from the answer to its claim',
     file: 'src/worker/claim-loop.ts',
-    find: 'take(answer.value.attempts, answer.sentAt, asked)',
-    replace: 'take(answer.value.attempts, clock.now(), asked)',
+    find: 'take(answer.value.attempts, leasesFrom, max)',
+    replace: 'take(answer.value.attempts, clock.now(), max)',
     cases: ['leases/counted-from-the-send'],
   },
   {

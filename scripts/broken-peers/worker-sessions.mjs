@@ -106,9 +106,9 @@ export const faults = [
   {
     name: 'leases are counted on the clock of the control plane',
     file: LOOP,
-    find: 'take(answer.value.attempts, answer.sentAt, asked)',
+    find: 'take(answer.value.attempts, leasesFrom, max)',
     replace:
-      'take(answer.value.attempts, answer.sentAt + Date.parse(answer.value.serverTime) - clock.wall(), asked)',
+      'take(answer.value.attempts, answer.sentAt + Date.parse(answer.value.serverTime) - clock.wall(), max)',
     cases: ['discovery/skewed-clocks'],
   },
   {

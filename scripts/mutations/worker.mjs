@@ -35,6 +35,22 @@ export const worker = [
     tests: ['test/worker/drain'],
   },
   {
+    name: 'a drain leaves a claim waiting',
+    file: 'src/worker/waiting-claim.ts',
+    find: 'ctx.draining || ctx.stopped || ctx.heldBack',
+    replace: 'ctx.heldBack',
+    worlds: ['drain'],
+    tests: ['test/worker/waiting-claim'],
+  },
+  {
+    name: 'the lease of a claim that waited counts from its answer',
+    file: 'src/worker/claim-loop.ts',
+    find: 'Math.min(answer.sentAt + (answer.value.waitedMs ?? 0), this.#answeredAt)',
+    replace: 'this.#answeredAt',
+    worlds: ['long-tasks', 'garage'],
+    tests: ['test/worker/waiting-claim'],
+  },
+  {
     name: 'what a claim brings during a drain is begun',
     file: 'src/worker/claimed.ts',
     find: 'if (this.#ctx.draining || left-- <= 0) {',
@@ -116,9 +132,9 @@ export const worker = [
   {
     name: 'a wake during a claim is forgotten (hints, freed slots)',
     file: 'src/worker/claim-loop.ts',
-    find: '    this.#ctx.workWanted = false;\n    this.#ctx.freedAt = undefined;\n    const answer = await transport.claim(request, this.#abort.signal);\n',
+    find: '    this.#fraction = random.fraction();\n    this.#ctx.contact.ended();\n',
     replace:
-      '    const answer = await transport.claim(request, this.#abort.signal);\n    this.#ctx.workWanted = false;\n    this.#ctx.freedAt = undefined;\n',
+      '    this.#ctx.workWanted = false;\n    this.#ctx.freedAt = undefined;\n    this.#fraction = random.fraction();\n    this.#ctx.contact.ended();\n',
     worlds: ['quiet'],
     tests: ['test/worker/hints', 'test/worker/claims'],
   },

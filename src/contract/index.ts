@@ -1,5 +1,6 @@
 /** The wire as data. What both sides say, its names, numbers and codes; no I/O and no decisions. */
 export * from './canonical.ts';
+export * from './claim-wait.ts';
 export * from './effects.ts';
 export * from './errors.ts';
 export * from './ids.ts';

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { claimWaitMs } from './claim-wait.ts';
 import { effectGateRead, effectSafetyRead } from './effects.ts';
 import { isDeeperThan } from './json.ts';
 import { bounds, limits } from './limits.ts';
@@ -132,15 +133,6 @@ export const want = z.object({
 });
 export type Want = z.infer<typeof want>;
 
-/** Its name in `features`. */
-export const CLAIM_WAIT = 'claim-wait';
-const claimWait = z.int().min(0).max(bounds.claimWaitMs);
-/** Control planes of before ignored it, whatever it held. */
-const claimWaitMeta = {
-  openapi: { examples: [20_000] },
-  description: `Where there is nothing to claim the answer waits for it so long, ${bounds.claimWaitMs} ms at most. Where \`features\` does not list \`${CLAIM_WAIT}\` it is ignored, and so is what does not fit.`,
-};
-
 export const claimRequest = z
   .object({
     workerId,
@@ -153,7 +145,7 @@ export const claimRequest = z
     max: z.int().min(0).max(bounds.claimMax),
     leaseMs: durationMs.min(1).optional(),
     /** Where there is nothing to claim: wait for it so long. */
-    waitMs: claimWait.optional().catch(undefined).meta(claimWaitMeta),
+    waitMs: claimWaitMs,
   })
   .meta({ id: 'ClaimRequest' });
 export type ClaimRequest = z.infer<typeof claimRequest>;

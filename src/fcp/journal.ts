@@ -36,6 +36,7 @@ export interface Body {
   want?: Want[];
   max?: number;
   leaseMs?: number;
+  waitMs?: number;
   reports?: Body[];
   n?: number;
   percent?: number;

@@ -62,6 +62,7 @@ const CLAIM = {
   want: each({ type: text, schemaVersion: positive, slots: whole }),
   max: whole,
   leaseMs: maybe(positive),
+  waitMs: maybe(whole),
 };
 
 const PRESENT = {

@@ -144,7 +144,7 @@ export class Violations {
     this.#claims.set(id, claims);
     const first = claims.find((claim) => claim.requestId === requestId);
     if (first) {
-      if (first.text !== request.bodyText) {
+      if (first.text !== request.bodyText && !endsWait(first.request, request)) {
         this.add('request-id-reused', request, `${requestId} came with another body`);
       }
       return;
@@ -252,4 +252,11 @@ function decodeURIComponentSafely(text: string): string {
   } catch {
     return text;
   }
+}
+
+/** The same claim, but that it does not wait any more, or is for nothing. */
+function endsWait({ body: first }: LoggedRequest, { body: next }: LoggedRequest): boolean {
+  if (first?.waitMs === undefined || next?.waitMs !== undefined) return false;
+  const rest = { ...first, max: next?.max === 0 ? 0 : first.max, waitMs: undefined };
+  return JSON.stringify(rest) === JSON.stringify(next);
 }

@@ -18,3 +18,35 @@ it('a group ends with the command that makes it full, by what its commands do', 
   // Six hundreds are the first to be full; then a thousand alone each, which comes with two hundreds once.
   expect(groups).toEqual([6, 3, 1, 1, 512, 1]);
 });
+
+it('what those ask for who are told within a group is carried out in that group', async () => {
+  const groups: string[][] = [];
+  const queue = new CommandQueue<string>({
+    begin: () => void groups.push([]),
+    command: async (work) => {
+      const value = (await work('tx')) as string;
+      groups.at(-1)?.push(value);
+      const note = { kind: 'worker' as const, project: 'default', workerId: value };
+      return { value: value as never, notes: value === 'asked' ? [] : [note] };
+    },
+    commit: () => true,
+    rollback() {},
+  });
+  const told: string[] = [];
+  const heard = { at: '' };
+  queue.subscribe(
+    () => {
+      heard.at += 'kept ';
+    },
+    undefined,
+    (notes) => {
+      heard.at += 'within ';
+      told.push(...notes.map((note) => ('workerId' in note ? note.workerId : '')));
+      void queue.run(async () => 'asked');
+    },
+  );
+  await Promise.all([queue.run(async () => 'a'), queue.run(async () => 'b')]);
+  expect(groups).toEqual([['a', 'b', 'asked']]);
+  expect(told).toEqual(['a', 'b']);
+  expect(heard.at).toBe('within kept ');
+});

@@ -3,6 +3,7 @@ import { batch } from './batch.ts';
 import { cancel } from './cancel.ts';
 import { cancelQueued } from './cancel-queued.ts';
 import { claims } from './claims.ts';
+import { claimsWaiting } from './claims-waiting.ts';
 import { clocks } from './clocks.ts';
 import { errors } from './errors.ts';
 import { eventsStream } from './events-stream.ts';
@@ -73,6 +74,7 @@ export const controlPlaneCases: readonly ControlPlaneCase[] = [
   ...replay,
   ...lostAnswers,
   ...claims,
+  ...claimsWaiting,
   ...leases,
   ...outcomes,
   ...times,

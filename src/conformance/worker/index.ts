@@ -1,4 +1,5 @@
 import { claims } from './cases/claims.ts';
+import { claimsWaiting } from './cases/claims-waiting.ts';
 import { discovery } from './cases/discovery.ts';
 import { gates } from './cases/gates.ts';
 import { hints } from './cases/hints.ts';
@@ -32,6 +33,7 @@ export const workerCases: readonly WorkerCase[] = [
   leases,
   gates,
   claims,
+  claimsWaiting,
   stops,
   sessions,
   hints,

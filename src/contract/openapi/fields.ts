@@ -109,6 +109,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   pids: 'Its processes, as far as they are known.',
   policy: 'How often, how long and how fast the task is tried.',
   pollAfterMs: 'Ask again after so long, in milliseconds.',
+  waitedMs:
+    'How long the claim had waited when these were granted, in milliseconds: their leases count from its send and this.',
   pool: 'Where it waits: workers of that pool take it.',
   pools: 'Names of pools.',
   presentAfterMs: 'Say it again after so long, in milliseconds.',

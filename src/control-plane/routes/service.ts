@@ -1,6 +1,7 @@
+import { CLAIM_WAIT } from '../../contract/claim-wait.ts';
 import { CONTRACT_VERSION } from '../../contract/limits.ts';
 import { openApiDocument } from '../../contract/openapi.ts';
-import { CLAIM_WAIT, ops } from '../../contract/worker-calls.ts';
+import { ops } from '../../contract/worker-calls.ts';
 import { answer, JSON_TYPE } from '../answer.ts';
 import type { OpenOperationId, OpenRoute } from '../call.ts';
 import { instantText } from '../task-view.ts';
