@@ -67,8 +67,10 @@ export function systemLog(options: SystemLogOptions = {}): SystemLog {
 
 /** A field must not overwrite what every line has. */
 function named(fields: unknown): Record<string, unknown> {
+  // A word in their place: they cannot be read.
+  if (typeof fields !== 'object' || fields === null) return { fields };
   const safe: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(fields as object)) {
+  for (const [name, value] of Object.entries(fields)) {
     safe[OWN.has(name) ? `${name}_` : name] = value;
   }
   return safe;

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import type { LogFields } from '../../src/ports/log.ts';
+import { systemLog } from '../../src/system/log.ts';
 
 const CHILD = join(import.meta.dirname, 'log-child.ts');
 const onUnix = process.platform !== 'win32';
@@ -34,7 +36,60 @@ function underShell(redirection: string, how: string): ChildProcess {
   return spawn('/bin/sh', ['-c', command, process.execPath, CHILD], { stdio: 'pipe' });
 }
 
+/** The lines of these fields, as a log writes them into a file. */
+async function written(...all: (LogFields | undefined)[]): Promise<Line[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'interlock-log-'));
+  const fd = openSync(join(folder, 'err'), 'w');
+  try {
+    const log = systemLog({ fd, format: 'json', level: 'debug' });
+    for (const fields of all) log.debug('seen', 'It was seen.', fields);
+    await log.flush();
+    return parsed(readFileSync(join(folder, 'err'), 'utf8'));
+  } finally {
+    closeSync(fd);
+    rmSync(folder, { recursive: true });
+  }
+}
+
 describe('the log of a process', () => {
+  it('writes a line for fields that JSON would refuse: cycles, big integers, getters that throw', async () => {
+    const cycle: Record<string, unknown> = { count: 12n, not: Number.NaN, none: undefined };
+    cycle.self = cycle;
+    const thrower = Object.defineProperty({ near: 1 }, 'bad', {
+      enumerable: true,
+      get: () => {
+        throw new Error('no');
+      },
+    });
+    const lines = await written(cycle, { thrower }, thrower, undefined);
+    const head = { level: 'debug', time: expect.any(String), event: 'seen' };
+    expect(lines).toEqual([
+      { ...head, count: '12', not: null, self: '(itself)', msg: 'It was seen.' },
+      { ...head, thrower: '(unreadable)', msg: 'It was seen.' },
+      { ...head, fields: '(unreadable)', msg: 'It was seen.' },
+      { ...head, msg: 'It was seen.' },
+    ]);
+  });
+
+  it('asks no value how it wants to be written: toJSON neither throws a line away nor brings a secret back', async () => {
+    const toJSON = () => {
+      throw new Error('no');
+    };
+    class Session {
+      readonly id = 's1';
+      readonly leaseToken = 'tok';
+      toJSON() {
+        return `s1 with ${this.leaseToken}`;
+      }
+    }
+    const lines = await written({ own: { near: 1, toJSON }, session: new Session() }, { toJSON });
+    expect(lines).toMatchObject([
+      { own: { near: 1 }, session: { id: 's1', leaseToken: '(secret)' } },
+      { event: 'seen', msg: 'It was seen.' },
+    ]);
+    expect(JSON.stringify(lines)).not.toContain('tok"');
+  });
+
   it('writes one JSON object a line to stderr, with level, event, sentence and fields, without secrets', async () => {
     const child = spawn(process.execPath, [CHILD, 'few'], { stdio: 'pipe' });
     child.stdin?.end();
