@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
  */
 export class QueueCounts {
   readonly #c: Connection;
-  readonly #changes = new Map<string, Change>();
+  #changes = new Map<string, Change>();
   #last: Change | undefined;
 
   constructor(c: Connection) {
@@ -35,7 +35,7 @@ export class QueueCounts {
   }
 
   forget(): void {
-    this.#changes.clear();
+    this.#changes = new Map();
     this.#last = undefined;
   }
 
