@@ -1,6 +1,6 @@
 import { hostDefaults } from '../core/defaults.ts';
 import type { FromHost } from '../handler/protocol.ts';
-import type { JobListener } from '../ports/carrier.ts';
+import type { Job, JobListener } from '../ports/carrier.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { JobLog } from './job-log.ts';
@@ -16,10 +16,25 @@ export function safely(log: Log, say: () => void): void {
   }
 }
 
+/**
+ * A job that is over holds these in place of its own: old tables of maps that it was in keep it for a while (see
+ * `Held.letGo`), so it must hold little.
+ */
+export const NO_JOB: Job = {
+  ...{ taskId: '', attemptId: '', attempt: 0, fence: 0, type: '', schemaVersion: 0, effectKey: '' },
+  ...{ effectSafety: 'pure', effectGate: 'start', labels: {}, input: null },
+};
+export const nobody: JobListener = {
+  begun: () => {},
+  progress: () => {},
+  log: () => {},
+  effectRequested: () => {},
+};
+
 /** What a job says before its end: progress, its log, what its process prints. Made when it is needed: most say nothing. */
 export class JobOutput {
   readonly #clock: Clock;
-  readonly #listener: JobListener;
+  #listener: JobListener;
   #log: JobLog | undefined;
   #stdout: OutputLines | undefined;
   #stderr: OutputLines | undefined;
@@ -74,6 +89,7 @@ export class JobOutput {
       this.#log?.end();
     } finally {
       this.#over = true;
+      this.#listener = nobody;
     }
   }
 

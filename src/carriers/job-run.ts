@@ -28,15 +28,15 @@ import {
 import type { HostJobs } from './host-jobs.ts';
 import type { HostGone, HostListener } from './host-process.ts';
 import type { JobRunContext } from './job-context.ts';
-import { JobOutput, safely } from './job-output.ts';
+import { JobOutput, NO_JOB, nobody, safely } from './job-output.ts';
 import type { Mark } from './new-processes.ts';
 import { StopGrace } from './stop-grace.ts';
 
 export class JobRun implements RunningJob, HostListener {
-  readonly job: Job;
+  job: Job;
   readonly ended: Promise<JobEnd>;
   readonly #ctx: JobRunContext;
-  readonly #listener: JobListener;
+  #listener: JobListener;
   readonly #out: JobOutput;
   #settle: (end: JobEnd) => void = () => {};
   #phase: 'waiting' | 'loading' | 'giving' | 'running' | 'closing' | 'ended' = 'waiting';
@@ -232,11 +232,10 @@ export class JobRun implements RunningJob, HostListener {
   }
 
   #begin(host: Host, marked: boolean): void {
-    const { job } = this;
     this.#n = ++host.calls;
     let input: Buffer;
     try {
-      input = encodeFrame({ t: 'run', n: this.#n, job });
+      input = encodeFrame({ t: 'run', n: this.#n, job: this.job });
     } catch (error) {
       void this.#closed({ how: 'not-begun', error: tooLarge(error) });
       return;
@@ -334,6 +333,8 @@ export class JobRun implements RunningJob, HostListener {
     this.#ctx.taking.delete(this);
     this.#grace.end();
     this.#settle(end);
+    this.job = NO_JOB;
+    this.#listener = nobody;
   }
 
   get #atHost(): boolean {

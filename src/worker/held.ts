@@ -30,7 +30,7 @@ export interface LeaseTimes {
  * thousands come and go a second, and an object whose members come and go is a slow one.
  */
 export class Held implements LeaseTimes {
-  readonly attempt: Named;
+  attempt: Named;
   state: AttemptState;
   /** When its claim was sent, by the clock. */
   readonly claimedAt: number;
@@ -101,6 +101,8 @@ export class Held implements LeaseTimes {
     this.job = undefined;
     this.timers = undefined;
     this.words = undefined;
+    const { taskId, attemptId, fence, leaseToken, type, schemaVersion } = this.attempt;
+    this.attempt = { taskId, attemptId, fence, leaseToken, type, schemaVersion };
   }
 
   /** It is over, and its record is on its way out: what it said goes too. */

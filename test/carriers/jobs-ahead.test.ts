@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Job, JobEnd } from '../../src/ports/carrier.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { startJob } from './collected.ts';
+import { aJob, startJob } from './collected.ts';
 import { fixtureFile, marked, processCarrier } from './process-harness.ts';
 
 /** Short jobs wait in a host behind each other (Linux: elsewhere each host serves one job). */
@@ -65,6 +65,19 @@ describe.skipIf(process.platform !== 'linux')('short jobs in one host', () => {
       })),
     );
     expect(jobs.map(({ told }) => told.begun)).toEqual(names.map(() => 1));
+  });
+
+  it('holds of a job that is over neither its input nor who hears it', async () => {
+    const given = { ...aJob(), file: fixtureFile('short'), input: { name: 'held' } };
+    const run = made.carrier.start(given, {
+      begun() {},
+      progress() {},
+      log() {},
+      effectRequested() {},
+    });
+    expect(run).toMatchObject({ job: given });
+    expect((await run.ended).how).toBe('returned');
+    expect(run).toMatchObject({ job: { taskId: '', input: null } });
   });
 
   it('marks the first of a host before it begins, and those that wait there when they are known to have begun', async () => {
