@@ -1,5 +1,7 @@
 import { controlPlane } from './control-plane.mjs';
 import { diskAndWire } from './disk-and-wire.mjs';
+import { kept } from './kept.mjs';
+import { producer } from './producer.mjs';
 import { worker } from './worker.mjs';
 
 /**
@@ -9,4 +11,4 @@ import { worker } from './worker.mjs';
  *   shows soon; `unseen` says why it cannot see it, and then it does not look;
  * - `tests` are the files that have to turn red, as words for vitest.
  */
-export const mutations = [...worker, ...diskAndWire, ...controlPlane];
+export const mutations = [...worker, ...diskAndWire, ...controlPlane, ...kept, ...producer];

@@ -166,6 +166,34 @@ describe('each submission of a batch', () => {
     expect(calls(people)).toEqual([0, 2]);
   });
 
+  it('ends at its own time where it had waited for long before the others came', async () => {
+    const people = await People.start();
+    const producer = await people.producer({ timeoutMs: 0 });
+    const { clock } = people.world;
+    const { requestTimeoutMs: most } = workerDefaults;
+    // All calls are busy for half of the time, and the next one hangs.
+    people.mishap = async (_, { path }) => {
+      if (path === '/tasks/batch') return new Promise<never>(() => {});
+      await clock.sleep(most / 2);
+      return undefined;
+    };
+    const busy = [];
+    for (let n = 0; n < submitDefaults.batchCalls; n++) {
+      busy.push(producer.submit('a', 1, n));
+      await people.settled(clock.sleep(submitDefaults.gatherMs));
+    }
+    const ends: number[] = [];
+    const waits = async (from: number) => {
+      await expect(producer.submit('a', 1, 'waits')).rejects.toMatchObject({ code: 'UNREACHABLE' });
+      ends.push(people.nowMs - from);
+    };
+    const early = waits(people.nowMs);
+    await people.settled(clock.sleep(most / 4));
+    await people.settled(Promise.all([...busy, early, waits(people.nowMs)]));
+    expect(calls(people)).toEqual([...busy.map(() => 0), 2]);
+    expect(ends).toEqual([most, most]);
+  });
+
   it('ends when it is aborted, waiting or under way, and its neighbours go on', async () => {
     const people = await People.start();
     const producer = await people.producer();

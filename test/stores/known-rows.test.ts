@@ -113,12 +113,25 @@ async function asItIs(ids: readonly string[]) {
   };
 }
 
+/** The next commit fails, once. */
+function failCommit(): void {
+  const step = c.step.bind(c);
+  c.step = (sql) => {
+    if (sql === 'COMMIT') {
+      c.step = step;
+      throw new Error('disk I/O error');
+    }
+    step(sql);
+  };
+}
+
 it.each(Array.from({ length: runs(12) }, (_, seed) => seed))(
-  'holds for commands that fail, are run again or follow another process (%i)',
+  'holds for commands that fail, are run again or follow another process, and for commits that fail (%i)',
   async (seed) => {
     const random = new SimulatedRandom(seed);
     const ids: string[] = [];
     for (let round = 0; round < 12; round++) {
+      if (random.chance(0.15)) failCommit();
       const made: Promise<string>[] = [];
       const commands: Promise<unknown>[] = [];
       for (let n = 1 + random.below(6); n > 0; n--) {
@@ -139,7 +152,7 @@ it.each(Array.from({ length: runs(12) }, (_, seed) => seed))(
       }
       for (const done of await Promise.allSettled(commands))
         if (done.status === 'rejected')
-          expect((done.reason as Error).message).toMatch(/it has written/);
+          expect((done.reason as Error).message).toMatch(/it has written|disk I\/O error/);
       for (const done of await Promise.allSettled(made))
         if (done.status === 'fulfilled') ids.push(done.value);
       if (random.chance(0.2))

@@ -7,8 +7,8 @@ const requests = (world: SimWorld) =>
   world.transport.of('claim').map(({ request }) => request as ClaimRequest);
 const waits = (request: ClaimRequest) => request.waitMs !== undefined;
 
-/** A control plane at which claims wait: for `ms`, and then they get what there is. */
-function waitingWorld(ms = 15_000): SimWorld {
+/** A control plane at which claims wait: for `ms`, and then they get what there is. @param wayMs the answer is on its way. */
+function waitingWorld(ms = 15_000, wayMs = 0): SimWorld {
   const world = new SimWorld();
   world.transport.features = [CLAIM_WAIT];
   world.transport.onCall(
@@ -16,6 +16,7 @@ function waitingWorld(ms = 15_000): SimWorld {
     async (_, byDefault) => {
       await world.clock.sleep(ms);
       const said = byDefault() as { kind: 'ok'; value: ClaimAnswer };
+      await world.clock.sleep(wayMs);
       return { ...said, value: { ...said.value, waitedMs: ms } } as Said<unknown>;
     },
   );
@@ -55,6 +56,17 @@ it('counts leases from the send and what it waited', async () => {
   const { attempt } = world.transport.offer({ type: 'demo/hello', leaseMs: 9_000 });
   await world.until(() => world.transport.sent('complete').length === 1);
   expect(world.transport.sent('renew', attempt.attemptId)).toEqual([]);
+  world.check();
+});
+
+it('does not count them from the answer, which may have been on its way for long', async () => {
+  const world = waitingWorld(10_000, 6_000);
+  await world.start({ scripts: { 'demo/hello': world.works(1_000) } });
+  await world.until(() => requests(world).some(waits));
+  const { attempt } = world.transport.offer({ type: 'demo/hello', leaseMs: 9_000 });
+  await world.until(() => world.transport.sent('complete').length === 1);
+  // A third of it is over when the answer comes.
+  expect(world.transport.sent('renew', attempt.attemptId)).toHaveLength(1);
   world.check();
 });
 

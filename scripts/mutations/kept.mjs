@@ -1,0 +1,68 @@
+/** Planted in what the store knows of rows and counts without reading them, and in reports that are kept as one change. */
+export const kept = [
+  {
+    name: 'rows of a group that is run again are still known',
+    file: 'src/stores/sqlite/group.ts',
+    find: "this.#undo('ROLLBACK');",
+    replace: "this.#c.step('ROLLBACK');",
+    unseen: 'its commands never throw',
+    tests: ['test/stores/known-rows'],
+  },
+  {
+    name: 'rows of a group that was rolled back are still known',
+    file: 'src/stores/sqlite/group.ts',
+    find: "    this.#kept.forget();\n    if (this.#c.database.isTransaction) this.#c.step('ROLLBACK');",
+    replace: "    if (this.#c.database.isTransaction) this.#c.step('ROLLBACK');",
+    unseen: 'its commits never fail',
+    tests: ['test/stores/known-rows'],
+  },
+  {
+    name: 'rows of a command that was undone by its savepoint are still known',
+    file: 'src/stores/sqlite/group.ts',
+    find: "this.#undo('ROLLBACK TO command');",
+    replace: "this.#c.step('ROLLBACK TO command');",
+    unseen: 'its commands never throw',
+    tests: ['test/stores/known-rows'],
+  },
+  {
+    name: 'rows that another process has written are still known as they were',
+    file: 'src/stores/sqlite/group.ts',
+    find: 'if (version !== this.#version) this.#kept.forget();',
+    replace: '',
+    unseen: 'its database has one process',
+    tests: ['test/stores/known-rows'],
+  },
+  {
+    name: 'counts of a group that was undone are written with the next',
+    file: 'src/stores/sqlite/kept.ts',
+    find: '    this.counts.forget();\n',
+    replace: '',
+    unseen: 'its commands never throw',
+    tests: ['test/stores/known-rows'],
+  },
+  {
+    name: 'counts of a group go to the place of its first task',
+    file: 'src/stores/sqlite/queue-counts.ts',
+    find: '  a.type === b.type &&\n',
+    replace: '',
+    unseen: 'counts are for people and decide nothing',
+    tests: ['test/stores/known-rows'],
+  },
+  {
+    name: 'a report that is refused takes those before it of its attempt along',
+    file: 'src/control-plane/attempt-under-way.ts',
+    find: '    return verdict;',
+    replace:
+      '    if (!verdict.ok) {\n      this.#task = this.#row.task;\n      this.#attempt = this.#attemptRow.attempt;\n      this.#events.length = 0;\n    }\n    return verdict;',
+    unseen: 'its workers send nothing behind the end of an attempt in the same call',
+    tests: ['test/control-plane/batch'],
+  },
+  {
+    name: 'a report sees its attempt as it was before the call',
+    file: 'src/control-plane/attempt-under-way.ts',
+    find: '    return this.#attempt;\n',
+    replace: '    return this.#attemptRow.attempt;\n',
+    worlds: ['quiet'],
+    tests: ['test/control-plane/batch'],
+  },
+];
