@@ -17,16 +17,28 @@
   let nextLook;
   let reopening;
   let failures = 0;
+  /** What the last look was refused with, a word of `WORDS`: a connection that stands does not make the page a fresh one. */
+  let refusal;
+  /** As a refusal said (`Retry-After`). */
+  let notBefore = 0;
   let lookedAt = 0;
 
   const WORDS = {
     live: 'Live: changes show by themselves.',
     polling: 'No live connection: looked at again every few seconds.',
     lost: 'The control plane cannot be reached; trying again. What you see is from before.',
+    denied: 'You may not see this page any more. What you see is from before.',
+    gone: 'What this page shows is not there any more. What you see is from before.',
+    busy: 'The control plane has had too many requests; trying again. What you see is from before.',
+    failing:
+      'The control plane answers, but not with this page; trying again. What you see is from before.',
     out: 'You are signed out. ',
     other:
       'You have signed in, signed out or switched projects in another tab: this page shows what was before. ',
   };
+
+  /** What an answer means that is no page. */
+  const REFUSALS = { 403: 'denied', 404: 'gone', 410: 'gone', 429: 'busy' };
 
   /** What ends the updates, and the words of the link that goes on. */
   const NEXT = { out: 'Sign in again', other: 'Load it anew' };
@@ -58,7 +70,7 @@
       const late = !open;
       open = true;
       failures = 0;
-      say('live');
+      say(refusal ?? 'live');
       // Something may have happened while nobody listened.
       if (late) look();
     });
@@ -85,12 +97,14 @@
 
   function later() {
     clearTimeout(nextLook);
-    if (!over && !document.hidden) nextLook = setTimeout(look, Number(open ? refresh : poll));
+    if (!over && !document.hidden)
+      nextLook = setTimeout(look, Math.max(Number(open ? refresh : poll), notBefore - Date.now()));
   }
 
   /** At once after a quiet time; hints that come together cause one look. */
   function soon() {
-    gathering ??= setTimeout(look, Date.now() - lookedAt > 1000 ? 20 : Number(gather));
+    const ms = Date.now() - lookedAt > 1000 ? 20 : Number(gather);
+    gathering ??= setTimeout(look, Math.max(ms, notBefore - Date.now()));
   }
 
   /** Reads the page again. One at a time; what is asked for meanwhile is one more look. */
@@ -117,9 +131,15 @@
         const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
         if (fresh.body.dataset.who !== who) return say('other');
         put(fresh);
-        if (!open) say('polling');
-      } else say('lost');
+        refusal = undefined;
+        say(open ? 'live' : 'polling');
+      } else {
+        refusal = REFUSALS[answer.status] ?? 'failing';
+        say(refusal);
+        notBefore = Date.now() + 1000 * (Number(answer.headers.get('Retry-After')) || 0);
+      }
     } catch {
+      refusal = undefined;
       say('lost');
     }
     reading = false;

@@ -165,15 +165,20 @@ export interface DrainModel {
     readonly queued: number;
   }[];
   readonly csrf: Html;
+  /** Tells the session that it is about from the next one. */
+  readonly sessionMark: string;
+  /** Why a form that was sent did nothing. */
+  readonly problem?: string | undefined;
 }
 
-export function drainPage({ worker, alone, csrf }: DrainModel): Html {
+export function drainPage({ worker, alone, csrf, sessionMark, problem }: DrainModel): Html {
   const { workerId, attempts = [], state } = worker;
   const rest =
     attempts.length === 0
       ? 'It has nothing to finish'
       : `It finishes ${counted(attempts.length, 'task')} first`;
   return html`<h1>Drain <bdi>${workerId}</bdi>?</h1>
+${problem !== undefined && notice('warn', html`<p>${problem}</p>`)}
 <p>${rest}, claims nothing more, and its process ends. Nothing is lost: what waits stays queued for other workers.</p>
 <p>It concerns the process that has this worker id now. The next one under it claims as ever, also where a service manager starts it again at once.</p>
 ${workerId === DEV && html`<p>If ${code('npm start')} or ${code('interlock dev')} started it: the control plane and these pages go on, and its terminal says how to start it again.</p>`}
@@ -185,7 +190,7 @@ ${
     html`<p>Nobody else that is online serves:</p><ul>${alone.map((one) => html`<li>${typeLink(one)}${one.queued > 0 && ` (${counted(one.queued, 'task')} queued)`}</li>`)}</ul>`,
   )
 }
-<form method="post" action="${address('/workers/{id}/drain', { id: workerId })}">${csrf}
+<form method="post" action="${address('/workers/{id}/drain', { id: workerId })}">${csrf}<input type="hidden" name="session" value="${sessionMark}">
 <p class="actions"><button class="danger">Drain it</button> <a href="${workerAddress(workerId)}">Leave it as it is</a></p></form>`;
 }
 

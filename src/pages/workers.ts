@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto';
 import { makeProblem } from '../contract/problems.ts';
 import { historyDefaults } from '../core/history-defaults.ts';
-import type { PageRoute } from './page.ts';
+import type { PageAnswer, PageRequest, PageRoute } from './page.ts';
 import { drainPage, drainSaid, workerPage } from './worker-page.ts';
 import { missedOf, workerAddress, workersList } from './workers-list.ts';
 
@@ -43,8 +44,8 @@ export const workersRoutes: readonly PageRoute[] = [
   {
     method: 'GET',
     path: '/workers/{id}/drain',
-    async answer({ call, params, csrf, may, who }) {
-      const workerId = params.id ?? '';
+    async answer(request) {
+      const { may, who } = request;
       // Who may not do it is told so before they decide.
       if (!may('drainWorker'))
         return {
@@ -53,24 +54,19 @@ export const workersRoutes: readonly PageRoute[] = [
             `To drain a worker needs a key of another kind; this one (${who.key.id}) is of kind ${who.key.kind}.`,
           ),
         };
-      const [seen, types] = await Promise.all([
-        call('getWorker', { params: { workerId } }),
-        call('listTypes'),
-      ]);
-      if (!seen.ok) return seen;
-      if (!types.ok) return types;
-      const alone = types.value.types.filter(
-        ({ workers }) => workers.length === 1 && workers[0] === workerId,
-      );
-      const main = drainPage({ worker: seen.value, alone, csrf });
-      return { page: { title: `Drain ${workerId}`, nav: 'workers', main } };
+      return drainShown(request);
     },
   },
   {
     method: 'POST',
     path: '/workers/{id}/drain',
-    async answer({ call, params }) {
+    async answer(request) {
+      const { call, params, form, may } = request;
       const workerId = params.id ?? '';
+      const mark = await sessionMarkOf(request);
+      // Of no worker, and who may not do it, the call itself tells.
+      if (mark !== undefined && may('drainWorker') && mark !== form.get('session'))
+        return drainShown(request, OTHER);
       const done = await call('drainWorker', { params: { workerId } });
       if (!done.ok) return done;
       const seen = await call('getWorker', { params: { workerId } });
@@ -79,3 +75,39 @@ export const workersRoutes: readonly PageRoute[] = [
     },
   },
 ];
+
+/** What will happen. @param problem why a form that was sent did nothing. */
+async function drainShown(request: PageRequest, problem?: string): Promise<PageAnswer> {
+  const { call, params, csrf } = request;
+  const workerId = params.id ?? '';
+  // First: a session that begins meanwhile is not the one that is shown.
+  const sessionMark = (await sessionMarkOf(request)) ?? '';
+  const [seen, types] = await Promise.all([
+    call('getWorker', { params: { workerId } }),
+    call('listTypes'),
+  ]);
+  if (!seen.ok) return seen;
+  if (!types.ok) return types;
+  const alone = types.value.types.filter(
+    ({ workers }) => workers.length === 1 && workers[0] === workerId,
+  );
+  const main = drainPage({ worker: seen.value, alone, csrf, sessionMark, problem });
+  return {
+    page: {
+      title: `Drain ${workerId}`,
+      nav: 'workers',
+      main,
+      ...(problem !== undefined && { status: 409 }),
+    },
+  };
+}
+
+/** A session is never shown: a word that is made of it, the same as long as it lasts. @returns `undefined`: there is no such worker. */
+async function sessionMarkOf({ reads, project, params }: PageRequest): Promise<string | undefined> {
+  const worker = await reads.worker(project, params.id ?? '');
+  return worker && hash('sha256', `drain ${worker.sessionId}`, 'hex').slice(0, MARK_CHARS);
+}
+
+const MARK_CHARS = 16;
+const OTHER =
+  'Another process has this worker id now than when you were asked, or the form does not say which one it is about. Nothing was done: read what will happen, then decide.';

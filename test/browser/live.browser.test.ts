@@ -96,6 +96,34 @@ describe.skipIf(chromium === undefined)(
       await locked.stop();
     });
 
+    it.each([
+      [403, 'You may not see this page any more.'],
+      [404, 'What this page shows is not there any more.'],
+      [429, 'too many requests; trying again'],
+      [500, 'answers, but not with this page; trying again'],
+    ])(
+      'say what a refusal is (%i), also while hints come, and are live again after it',
+      async (status, words) => {
+        const window = await Window.open(browser, world.url);
+        const { page } = window;
+        await window.go('/tasks');
+        await says(page, 'Live');
+        const updates = (url: URL) => url.pathname === '/tasks';
+        await page.route(updates, (route) => route.fulfill({ status, body: 'no' }));
+        await submit();
+        await says(page, words);
+        const next = page.waitForEvent('response', (response) => response.status() === status);
+        await submit();
+        await next;
+        expect(await page.textContent('#live-state')).toContain(words);
+        await page.unroute(updates);
+        const last = await submit();
+        await page.locator(`main a[href="/tasks/${last}"]`).first().waitFor({ state: 'attached' });
+        await says(page, 'Live');
+        await window.close();
+      },
+    );
+
     it('say it where the control plane has gone', async () => {
       const ends = await openWorld();
       const window = await Window.open(browser, ends.url);

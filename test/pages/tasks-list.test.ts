@@ -326,6 +326,31 @@ describe('filters', () => {
   });
 });
 
+it('leads from status to status within the same search, which it does not count', async () => {
+  await world.submit({ labels: { job: 'a' } });
+  const bar = async (query: string) => {
+    const { text } = await visitor.get(`/tasks${query}`);
+    const [, list = ''] = /aria-label="Tasks by status"><ul[^>]*>(.*?)<\/ul>/s.exec(text) ?? [];
+    return { list, words: textOf(list) };
+  };
+  const { list, words: said } = await bar(
+    '?type=demo/hello&label=job%3Da&since=1h&needs=attention&status=failed&cursor=tsk_1',
+  );
+  const rest = 'type=demo%2Fhello&amp;label=job%3Da&amp;since=1h&amp;needs=attention';
+  expect(list).toContain(`href="/tasks?status=running&amp;${rest}"`);
+  expect(list).toContain(`href="/tasks?${rest}"`);
+  expect(list.match(/aria-current/g)).toHaveLength(1);
+  expect(list).toContain(`href="/tasks?status=failed&amp;${rest}" aria-current="true"`);
+  expect(said).not.toMatch(/\d/);
+  // Without other filters the numbers are those of what is found.
+  const plain = await bar('?status=queued');
+  expect(plain.words).toContain('queued 1');
+  expect(plain.list).toContain('href="/tasks?status=running"');
+  expect((await bar('?label=job%3Da')).list).toContain(
+    'href="/tasks?label=job%3Da" aria-current="true"',
+  );
+});
+
 it('counts what there is of each status, up to a bound', async () => {
   for (let i = 0; i < 3; i++) await world.submit();
   const { attempt } = await world.running({}, { priority: 50 });

@@ -14,6 +14,12 @@ const page = async (path: string) => {
   return { ...shown, words: textOf(shown.text) };
 };
 
+/** The word of a drain form for the session that it is about. */
+const sessionIn = (text: string) => /name="session" value="([0-9a-f]+)"/.exec(text)?.[1] ?? '';
+/** Sends the form of a page that asks. */
+const drained = async (from: string) =>
+  garage.visitor.post(from, { session: sessionIn((await page(from)).text) }, { from });
+
 describe('workers', () => {
   it('say how to begin where there are none', async () => {
     expect((await page('/workers')).words).toContain('No worker has come here yet.');
@@ -86,7 +92,7 @@ describe('workers', () => {
   it('that were asked to drain have no good badge', async () => {
     await garage.present('attic');
     expect((await page('/workers/attic')).text).toMatch(/✓/);
-    await garage.visitor.post('/workers/attic/drain', {}, { from: '/workers/attic/drain' });
+    await drained('/workers/attic/drain');
     await page('/workers/attic');
     expect((await page('/workers/attic')).text).not.toMatch(/✓/);
   });
@@ -134,16 +140,35 @@ describe('workers', () => {
     expect(asked.words).toContain('Nobody else that is online serves: demo/hello@1');
     // Looking at it does nothing.
     expect((await garage.world.call('GET', '/workers/attic')).body.drainRequested).toBeUndefined();
-    const done = await garage.visitor.post(
-      '/workers/attic/drain',
-      {},
-      { from: '/workers/attic/drain' },
-    );
+    const done = await drained('/workers/attic/drain');
     expect(done).toMatchObject({ status: 303, location: '/workers/attic' });
     expect((await garage.world.call('GET', '/workers/attic')).body.drainRequested).toBe(true);
     const after = await page('/workers/attic');
     expect(after.words).toContain('attic was asked to drain: it finishes 1 task and ends.');
     expect(after.text).not.toContain('href="/workers/attic/drain"');
+  });
+
+  it('are drained by no form that was about the session before: the page says so and asks again', async () => {
+    await garage.present('attic');
+    const from = '/workers/attic/drain';
+    const asked = await page(from);
+    const session = sessionIn(asked.text);
+    expect(session).toHaveLength(16);
+    expect(asked.text).not.toContain('ses-');
+    // The same process tells of itself again.
+    await garage.present('attic');
+    expect((await page(from)).text).toContain(`value="${session}"`);
+    await garage.present('attic', { sessionId: 'ses-next', earlierSessions: ['ses-attic'] });
+    for (const sent of [session, '']) {
+      const refused = await garage.visitor.post(from, { session: sent }, { from });
+      expect(refused.status).toBe(409);
+      expect(refused.text).toContain('Nothing was done: read what will happen, then decide.');
+      expect(refused.text).not.toContain(`value="${session}"`);
+    }
+    expect((await garage.world.call('GET', '/workers/attic')).body.drainRequested).toBeUndefined();
+    expect((await drained(from)).status).toBe(303);
+    expect((await garage.world.call('GET', '/workers/attic')).body.drainRequested).toBe(true);
+    expect((await garage.visitor.post('/workers/none/drain', {}, { from })).status).toBe(404);
   });
 
   it('are drained by no form of another page, and not by who may not', async () => {
@@ -207,6 +232,8 @@ describe('what a worker says of itself', () => {
         worker: hostile,
         alone: [{ type: SCRIPT, schemaVersion: 1, queued: 1 }],
         csrf: html``,
+        sessionMark: SCRIPT,
+        problem: SCRIPT,
       }),
     ];
     for (const shown of pages) {

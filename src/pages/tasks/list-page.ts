@@ -45,7 +45,8 @@ export interface ListModel {
 
 export interface StatusCount {
   readonly status: string;
-  readonly count: number;
+  /** Absent: it was not counted, since other filters are in use, and the number would not be of what is found. */
+  readonly count?: number;
   /** It was counted so far and no further; absent: the number is exact. */
   readonly most?: number;
 }
@@ -67,21 +68,21 @@ ${pager(model.url, model.cursor)}
 </section>`;
 }
 
-/** How many there are of each status; each leads to them. */
+/** How many there are of each status; each leads to them. Other filters stay: then it is the same search by status, without numbers. */
 function statusBar({ counts, filters }: ListModel): Html {
+  const others = { ...filters, cursor: '' };
   const only = filters.statuses.length === 1 ? filters.statuses[0] : undefined;
   const one = (href: string, text: string, current: boolean) =>
     html`<li><a href="${href}"${current && html` aria-current="true"`}>${text}</a></li>`;
   return html`<nav aria-label="Tasks by status"><ul class="jump statuses">
-${one('/tasks', 'all', !isLimited(filters))}
-${counts.map(({ status, count, most }) =>
-  one(
-    listAddress({ statuses: [status] }),
-    `${words(status)} ${most === undefined ? numberWords(count) : cappedWords(count, most)}`,
-    status === only,
-  ),
-)}
+${one(listAddress({ ...others, statuses: [] }), 'all', filters.statuses.length === 0)}
+${counts.map((of) => one(listAddress({ ...others, statuses: [of.status] }), statusWords(of), of.status === only))}
 </ul></nav>`;
+}
+
+function statusWords({ status, count, most }: StatusCount): string {
+  if (count === undefined) return words(status);
+  return `${words(status)} ${most === undefined ? numberWords(count) : cappedWords(count, most)}`;
 }
 
 /** Whether anything is wrong, in one sentence, and then what it is. */

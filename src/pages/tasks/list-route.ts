@@ -45,7 +45,9 @@ export const listRoute: PageRoute = {
       nowMs,
       filters,
       problems,
-      counts: await countsOf(request, queue),
+      counts: isLimited({ ...filters, statuses: [] })
+        ? taskStatuses.map((status) => ({ status }))
+        : await countsOf(request, queue),
       ...(overview && { overview }),
       comparison,
       unserved:
