@@ -7,6 +7,7 @@ export const topDefaults = {
   attention: 100,
   running: 100,
   queued: 100,
+  failed: 100,
   newest: 100,
   /** Journal entries and log lines of an opened task, the newest ones. */
   entries: 500,

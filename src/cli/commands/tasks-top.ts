@@ -4,7 +4,7 @@ import { connect, connectionSettings } from '../connect.ts';
 import { tableLines } from '../table.ts';
 import { readNews } from '../top/feed.ts';
 import { runTop } from '../top/run-top.ts';
-import { sections } from '../top/view.ts';
+import { sections, titleWords } from '../top/view.ts';
 import { taskColumns } from '../views/task-view.ts';
 
 /** Any of them may look and cancel; only an operator's may run a task again. */
@@ -41,11 +41,22 @@ export const tasksTop = defineCommand({
       await io.out.line(JSON.stringify({ doctor: news.doctor, sections: shown }));
       return 'ok';
     }
-    for (const [at, { title, tasks }] of shown.entries()) {
-      const table = tableLines(tasks, taskColumns(style, io.clock.wall()), style, io.columns);
-      const head = style.strong(`${title} (${tasks.length})`);
+    for (const [at, section] of shown.entries()) {
+      const table = tableLines(
+        section.tasks,
+        taskColumns(style, io.clock.wall()),
+        style,
+        io.columns,
+      );
+      const head = style.strong(titleWords(section));
       await io.out.write(`${[...(at === 0 ? [] : ['']), head, ...table].join('\n')}\n`);
     }
+    if (shown.some(({ orMore }) => orMore))
+      await io.err.line(
+        style.faint(
+          'Of each kind only the newest were looked at ("or more"). All: interlock tasks list --all, with --status failed or --needs-attention.',
+        ),
+      );
     if (shown.length === 0)
       await io.err.line(filter === '' ? 'There is no task yet.' : 'No task fits.');
     return 'ok';

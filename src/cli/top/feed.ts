@@ -13,17 +13,25 @@ export interface FeedListener {
 
 export async function readNews(client: ServiceClient, signal?: AbortSignal): Promise<News> {
   const how = { signal };
-  const { attention, running, queued, newest } = topDefaults;
+  const { attention, running, queued, failed, newest } = topDefaults;
   const tasks = async (query: Parameters<ServiceClient['listTasks']>[0]) =>
     (await client.listTasks(query, how)).tasks;
-  const [first, second, third, fourth, doctor] = await Promise.all([
+  const [first, second, third, fourth, fifth, doctor] = await Promise.all([
     tasks({ needs: 'attention', limit: attention }),
     tasks({ status: ['running'], limit: running }),
     tasks({ status: ['queued'], limit: queued }),
+    tasks({ status: ['failed'], limit: failed }),
     tasks({ limit: newest }),
     client.doctor(how),
   ]);
-  return { attention: first, running: second, queued: third, newest: fourth, doctor };
+  return {
+    attention: first,
+    running: second,
+    queued: third,
+    failed: fourth,
+    newest: fifth,
+    doctor,
+  };
 }
 
 export class Feed {

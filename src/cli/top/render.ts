@@ -3,7 +3,7 @@ import { age } from '../../core/duration-words.ts';
 import { noteOf } from '../../core/task-words.ts';
 import { plain, type Style } from '../style.ts';
 import type { Mode, TopState } from './state.ts';
-import { sections } from './view.ts';
+import { sections, titleWords } from './view.ts';
 import { cutTo, filled, widthOf, wrapped } from './width.ts';
 
 /** `tasks top` as lines of a terminal: so many as it has rows, none wider than it. Pure. */
@@ -95,9 +95,10 @@ function list(state: TopState, options: RenderOptions): string[] {
     all.flatMap(({ tasks }) => tasks),
     options,
   );
-  for (const { title, tasks } of all) {
+  for (const section of all) {
+    const { title, tasks } = section;
     const alarm = at === 0 && title === FIRST ? style.bad : style.strong;
-    const named = cut(`${title} (${tasks.length})`, columns);
+    const named = cut(titleWords(section), columns);
     const running = tasks.every(({ status }) => status === 'running');
     lines.push({ text: alarm(named) + heading(named, running, widths, style) });
     for (const task of tasks) {

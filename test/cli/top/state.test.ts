@@ -7,7 +7,8 @@ import {
   type TopEvent,
   type TopState,
 } from '../../../src/cli/top/state.ts';
-import { sections } from '../../../src/cli/top/view.ts';
+import { sections, titleWords } from '../../../src/cli/top/view.ts';
+import { topDefaults } from '../../../src/core/top-defaults.ts';
 import { aTask, someNews } from './tasks.ts';
 
 /** The state after these keys and events, and what they asked for. */
@@ -55,6 +56,28 @@ it('leaves a failure of the day before, and one that somebody has resolved, with
   expect(sections(two, '').map(({ title, tasks }) => [title, tasks.length])).toEqual([
     ['Ended', 2],
   ]);
+});
+
+it('tells failures that a hundred newer successes cover, and where there may be more than came', () => {
+  const { failed: most } = topDefaults;
+  const successes = Array.from({ length: topDefaults.newest }, () =>
+    aTask({ status: 'succeeded' }),
+  );
+  const failures = Array.from({ length: most }, () => aTask({ status: 'failed', error }));
+  const titles = (more: Parameters<typeof someNews>[0]) =>
+    sections(someNews(more), '').map(titleWords);
+  expect(titles({ failed: failures.slice(1), newest: successes.slice(1) })).toEqual([
+    `Needs a person (${most - 1})`,
+    `Ended (${topDefaults.newest - 1})`,
+  ]);
+  expect(titles({ failed: failures, newest: successes })).toEqual([
+    `Needs a person (${most} or more)`,
+    `Ended (${topDefaults.newest} or more)`,
+  ]);
+  // All before the last of them are older still, and stand no longer.
+  expect(titles({ failed: [...failures.slice(1), longAgo] })[0]).toBe(
+    `Needs a person (${most - 1})`,
+  );
 });
 
 describe('the selected task', () => {

@@ -31,6 +31,7 @@ export function someNews(more: Partial<News> = {}): News {
     attention: [],
     running: [],
     queued: [],
+    failed: [],
     newest: [],
     doctor: {
       serverTime: '2026-01-01T00:00:00.000Z',
