@@ -91,6 +91,13 @@ export const faults = [
     ],
   },
   {
+    name: 'a report sees its attempt as it was before the call',
+    file: 'src/control-plane/attempt-under-way.ts',
+    find: '    return this.#attempt;\n',
+    replace: '    return this.#attemptRow.attempt;\n',
+    cases: ['replay/batch-then-single'],
+  },
+  {
     name: 'a body with its members in another order is another body',
     file: 'src/control-plane/report.ts',
     find: 'sha256(canonical(raw))',
