@@ -55,10 +55,15 @@ export class WaitingClaim<Found = unknown> implements Speaker {
     );
   }
 
-  /** Something that it may have waited for is there. What it asks for is asked before this returns. */
-  look(): void {
+  /**
+   * Something that it may have waited for is there. What it asks for is asked before this returns.
+   * @returns whether a look begins with this: what one under way finds may be something else.
+   */
+  look(): boolean {
+    const begins = !this.#looking && !this.#over && this.end === undefined;
     this.#again = true;
     this.#next();
+    return begins;
   }
 
   /** Twice is once; what a look under way finds comes first. */
@@ -155,9 +160,7 @@ export class WaitingClaims {
     let left = most;
     for (const claim of this.#bySession.values()) {
       if (left <= 0) return;
-      if (!claim.wants(spot)) continue;
-      left--;
-      claim.look();
+      if (claim.wants(spot) && claim.look()) left--;
     }
   }
 }

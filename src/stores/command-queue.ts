@@ -126,7 +126,7 @@ export class CommandQueue<Tx> {
   }
 
   async #turn(): Promise<void> {
-    const group: Group<Tx> = { commands: [], items: 0, outcomes: [], notes: [] };
+    const group: Group<Tx> = { commands: [], items: 0, outcomes: [], notes: [], told: 0 };
     const kept = await this.#carryOut(group);
     const durable = kept ? this.#group.durable : undefined;
     if (group.notes.length > 0) for (const listener of this.#early) listener(group.notes);
@@ -197,13 +197,13 @@ export class CommandQueue<Tx> {
 
   /** What waits, and what is asked for because of it by those who are told before the commit. */
   async #runWaiting(group: Group<Tx>): Promise<void> {
-    let told = group.notes.length;
     await this.#runTaken(group);
-    while (this.#within.size > 0 && group.notes.length > told && group.items < GROUP_MAX) {
-      const notes = group.notes.slice(told);
-      told = group.notes.length;
+    while (this.#within.size > 0 && group.notes.length > group.told) {
+      const notes = group.notes.slice(group.told);
+      group.told = group.notes.length;
       for (const listener of this.#within) listener(notes);
-      if (this.#waiting.length > 0) await this.#runTaken(group);
+      // What a full group has no room for is the beginning of the next.
+      if (this.#waiting.length > 0 && group.items < GROUP_MAX) await this.#runTaken(group);
     }
   }
 
@@ -216,6 +216,7 @@ export class CommandQueue<Tx> {
       // Nobody has heard of what the first run came to.
       group.outcomes = [];
       group.notes = [];
+      group.told = 0;
       this.#group.again?.();
       await this.#runRest(group);
     }
@@ -260,6 +261,8 @@ interface Group<Tx> {
   items: number;
   outcomes: Outcome[];
   notes: Note[];
+  /** So many of them have been told within. */
+  told: number;
 }
 
 /** Bounds the wait of the first command of a group, and what one commit writes. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { CommandQueue } from '../../src/stores/command-queue.ts';
+import type { Note } from '../../src/ports/store.ts';
+import { CommandQueue, GroupSpoilt } from '../../src/stores/command-queue.ts';
 
 it('a group ends with the command that makes it full, by what its commands do', async () => {
   const groups: number[] = [];
@@ -49,4 +50,85 @@ it('what those ask for who are told within a group is carried out in that group'
   expect(groups).toEqual([['a', 'b', 'asked']]);
   expect(told).toEqual(['a', 'b']);
   expect(heard.at).toBe('within kept ');
+});
+
+it('a group that is full tells within like any other, and what is asked for then begins the next', async () => {
+  const groups: number[] = [];
+  const queue = new CommandQueue<string>({
+    begin: () => void groups.push(0),
+    command: async (work) => {
+      groups.push((groups.pop() ?? 0) + 1);
+      const value = (await work('tx')) as string;
+      const note = { kind: 'worker' as const, project: 'default', workerId: value };
+      return { value: value as never, notes: value === 'asked' ? [] : [note] };
+    },
+    commit: () => true,
+    rollback() {},
+  });
+  let asked: Promise<string> | undefined;
+  queue.subscribe(
+    () => {},
+    undefined,
+    () => {
+      asked ??= queue.run(async () => 'asked');
+    },
+  );
+  await queue.run(async () => 'many', 600);
+  expect(await asked).toBe('asked');
+  expect(groups).toEqual([1, 1]);
+});
+
+it('tells within of all that the last run of a group came to, also where it came to less than the first', async () => {
+  let apart = false;
+  let durable: Promise<void> | undefined;
+  const queue = new CommandQueue<(name: string) => void>({
+    begin: () => {
+      apart = false;
+    },
+    again: () => {
+      apart = true;
+    },
+    command: async (work) => {
+      const notes: Note[] = [];
+      try {
+        const value = await work((workerId) =>
+          notes.push({ kind: 'worker', project: 'default', workerId }),
+        );
+        return { value, notes };
+      } catch (error) {
+        throw apart ? error : new GroupSpoilt();
+      }
+    },
+    commit: () => true,
+    rollback() {},
+    get durable() {
+      return durable;
+    },
+  });
+  const told: string[] = [];
+  queue.subscribe(
+    () => {},
+    undefined,
+    (notes) => told.push(...notes.map((note) => ('workerId' in note ? note.workerId : ''))),
+  );
+  const disk = Promise.withResolvers<void>();
+  durable = disk.promise;
+  let runs = 0;
+  const begun = Promise.withResolvers<void>();
+  const first = queue.run((tell) => {
+    tell('a');
+    if (runs++ === 0) tell('only once');
+    begun.resolve();
+  });
+  await begun.promise;
+  // The first is told within before anything joins its group.
+  while (told.length < 2) await new Promise(setImmediate);
+  const second = queue.run((tell) => tell('b'));
+  const fails = queue.run(() => {
+    throw new Error('after it has written');
+  });
+  durable = undefined;
+  disk.resolve();
+  await Promise.all([first, second, expect(fails).rejects.toThrow('after it has written')]);
+  expect(told.slice(2)).toEqual(['a', 'b']);
 });
