@@ -31,7 +31,7 @@ export const clientCodes = {
     },
     INVALID_OPTION: {
       title:
-        'A constructor or `handle()` of the SDK got an option that it does not know or cannot use',
+        'A constructor, `handle()` or a call of the SDK got an option that it does not know or cannot use',
       next: 'Correct the option in `details.option`; `details.nearest` is the one most likely meant.',
     },
     INPUT_JSON: {

@@ -41,6 +41,10 @@ export interface Submission extends SubmitOptions {
  * @param fresh an idempotency key where none is given, so that our own repetitions are safe.
  */
 export function toRequest(submission: Submission, fresh: string): SubmitRequest {
+  if (typeof submission !== 'object' || submission === null)
+    throw invalidRequest([
+      { path: '', message: 'must be an object with type, schemaVersion and input' },
+    ]);
   const { input = null, ...options } = submission;
   const made = { idempotencyKey: fresh, ...defined(options), input };
   const plain = plainSubmit(copyPlain(made));

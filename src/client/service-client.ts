@@ -47,6 +47,7 @@ import type { Random } from '../ports/random.ts';
 import type { Call, Door, Query } from '../wire/door.ts';
 import type { HttpAnswer } from '../wire/judge.ts';
 import type { KeySource } from '../wire/key.ts';
+import { type CallOptions, checkCall } from './call-options.ts';
 import { insist, Patience } from './patience.ts';
 import { type BatchItems, SubmitQueue, submitted } from './submit-queue.ts';
 import { readTaskHints, type TaskHintListener } from './task-hints.ts';
@@ -67,11 +68,7 @@ export interface ServiceClientOptions {
   readonly onAnswer?: (() => void) | undefined;
 }
 
-export interface CallOptions {
-  /** Instead of the client's. */
-  readonly timeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
+export type { CallOptions };
 
 /** Filters and page of `GET /tasks`, all optional. */
 export type TaskQuery = Partial<ListQuery>;
@@ -225,8 +222,9 @@ export class ServiceClient {
     return this.#ask({ method: 'DELETE', path, statuses: [200], schema: keyView }, how);
   }
 
-  /** For a caller that repeats by itself. */
+  /** For a caller that repeats by itself. Throws `INVALID_OPTION`. */
   patience(how: CallOptions = {}): Patience {
+    checkCall(how);
     const timeoutMs = how.timeoutMs ?? this.#options.timeoutMs ?? clientDefaults.timeoutMs;
     return new Patience(this.clock, this.random, timeoutMs, how.signal);
   }

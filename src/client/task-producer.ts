@@ -1,4 +1,6 @@
 import { makeId, type SubmitRequest, TaskError, type TaskView } from '../contract/index.ts';
+import { valueInWords } from '../core/value-words.ts';
+import { checkCall } from './call-options.ts';
 import type { Outbox, StoredTask } from './outbox/outbox.ts';
 import { idOf, type Submission, type SubmitOptions, type TaskRef, toRequest } from './request.ts';
 import type { CallOptions, ServiceClient } from './service-client.ts';
@@ -35,7 +37,7 @@ export class Producer<Stored extends StoredTask = never> extends TaskReads {
 
   /**
    * Submits a task. Where no `idempotencyKey` is given it makes one for this call, so that a repetition
-   * after a lost answer never makes a second task. Throws `INVALID_REQUEST`, `IDEMPOTENCY_CONFLICT`,
+   * after a lost answer never makes a second task. Throws `INVALID_REQUEST`, `INVALID_OPTION`, `IDEMPOTENCY_CONFLICT`,
    * `PAYLOAD_TOO_LARGE`, `UNAUTHENTICATED`, `SCOPE_DENIED`, `UNREACHABLE` …
    *
    * With an outbox it is durable before it is sent. Where there is no answer (at once, or within `timeoutMs` if that is
@@ -47,6 +49,7 @@ export class Producer<Stored extends StoredTask = never> extends TaskReads {
     input: unknown,
     options: SubmitOptions & CallOptions = {},
   ): Promise<SubmittedTask | Stored> {
+    checkCall(options);
     const { timeoutMs, signal, ...given } = options;
     const request = toRequest({ type, schemaVersion, input, ...given }, this.#freshId('req'));
     const made = await this.#send(request, { timeoutMs, signal });
@@ -55,13 +58,20 @@ export class Producer<Stored extends StoredTask = never> extends TaskReads {
 
   /**
    * Submits many tasks, in batches. Each has its own outcome, in the order given; it throws only for
-   * what is no submission at all. After a time-out what is left has `UNREACHABLE` and may be given again:
+   * what is no list of submissions and for options that cannot be. After a time-out what is left has `UNREACHABLE` and may be given again:
    * with `idempotencyKey`s of your own nothing is submitted twice. With an outbox as `submit`.
    */
-  submitMany(
+  async submitMany(
     submissions: Iterable<Submission>,
     options: CallOptions = {},
   ): Promise<(SubmitOutcome | ([Stored] extends [never] ? never : StoredOutcome<Stored>))[]> {
+    checkCall(options);
+    if (!isList(submissions))
+      throw new TaskError(
+        'INVALID_REQUEST',
+        `submitMany takes a list of submissions, and got ${valueInWords(submissions)}.`,
+        { hint: 'Give an array (or what can be iterated) of { type, schemaVersion, input, … }.' },
+      );
     const requests = Array.from(submissions, (submission) => {
       try {
         return toRequest(submission, this.#freshId('req'));
@@ -105,6 +115,7 @@ export class Producer<Stored extends StoredTask = never> extends TaskReads {
    */
   async cancel(task: TaskRef, options: CancelOptions = {}): Promise<TaskView> {
     const { reason, ifSeq, ...how } = options;
+    checkCall(how);
     const request = {
       actionId: this.#freshId('act'),
       ifSeq: ifSeq ?? (await this.seqOf(task, how)),
@@ -116,4 +127,9 @@ export class Producer<Stored extends StoredTask = never> extends TaskReads {
   #freshId(kind: 'req' | 'act'): string {
     return makeId(kind, this.client.clock.wall(), this.client.random.bytes(10));
   }
+}
+
+/** A text can be iterated too, and is no list. */
+function isList(value: unknown): value is Iterable<Submission> {
+  return typeof value === 'object' && value !== null && Symbol.iterator in value;
 }

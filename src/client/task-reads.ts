@@ -10,6 +10,7 @@ import {
 } from '../contract/index.ts';
 import { clientDefaults } from '../core/defaults.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
+import { checkCall } from './call-options.ts';
 import { idOf, type TaskRef } from './request.ts';
 import type { CallOptions, ServiceClient, TaskQuery } from './service-client.ts';
 
@@ -63,6 +64,7 @@ export class TaskReads {
    */
   async await(task: TaskRef, options: AwaitOptions = {}): Promise<TaskView> {
     const id = idOf(task);
+    checkCall(options);
     const { timeoutMs } = options;
     const limit = new TimeLimit(this.client.clock, timeoutMs, options.signal);
     let seen: TaskView | undefined;

@@ -1,6 +1,7 @@
 /** Options are checked once, where they come in: a name that is not known would be a wish that nobody heard. */
 import { TaskError } from '../contract/errors.ts';
 import { nearest } from '../core/nearest.ts';
+import { valueInWords } from '../core/value-words.ts';
 import { constantKey, type KeySource } from '../wire/key.ts';
 import { type ServiceAddress, serviceAddress } from '../wire/service-url.ts';
 
@@ -25,7 +26,7 @@ export function checkOptions<Options>(
   if (typeof given !== 'object' || given === null)
     throw new TaskError(
       'INVALID_OPTION',
-      `${whose} takes its options as one object, and got ${shown(given)}.`,
+      `${whose} takes its options as one object, and got ${valueInWords(given)}.`,
       { hint },
     );
   for (const [name, value] of Object.entries(given)) {
@@ -41,7 +42,7 @@ export function checkOptions<Options>(
     if (must !== undefined)
       throw new TaskError(
         'INVALID_OPTION',
-        `The option ${name} of ${whose} is ${shown(value)}; it must be ${must}.`,
+        `The option ${name} of ${whose} is ${valueInWords(value)}; it must be ${must}.`,
         { details: { option: name } },
       );
   }
@@ -68,7 +69,7 @@ export function checkDoor(options: {
   if (has(key, ['current', 'reload'])) return { address, key: key as KeySource };
   throw new TaskError(
     'INVALID_OPTION',
-    `The option key is ${shown(key)}; it must be a text that begins with "il_", or an object with current() and reload().`,
+    `The option key is ${valueInWords(key)}; it must be a text that begins with "il_", or an object with current() and reload().`,
     { details: { option: 'key' } },
   );
 }
@@ -116,22 +117,4 @@ function has(value: unknown, methods: readonly string[]): boolean {
     value !== null &&
     methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
   );
-}
-
-/** Never the content of a text: it may be a key in the wrong place. */
-function shown(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'an array';
-  switch (typeof value) {
-    case 'string':
-      return value === '' ? 'an empty text' : 'a text';
-    case 'number':
-    case 'boolean':
-    case 'undefined':
-      return String(value);
-    case 'object':
-      return 'an object';
-    default:
-      return `a ${typeof value}`;
-  }
 }

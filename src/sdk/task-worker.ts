@@ -113,7 +113,7 @@ export class TaskWorker {
   /**
    * Serves this type and version. @param run a function, or a whole definition (`defineHandler`) without options beside it.
    * @param options how safe it is to run again (default `non-idempotent`), schemas, timeout. Throws `INVALID_OPTION` for an
-   * option that it does not know, `HANDLER_DUPLICATE` for what has a handler already; what else is wrong in a declaration makes `start` reject.
+   * option that it does not know and for what is no function, `HANDLER_DUPLICATE` for what has a handler already; what else is wrong in a declaration makes `start` reject.
    */
   handle<Input = unknown, Result = unknown>(
     type: string,

@@ -261,3 +261,66 @@ it('is no secret what a key source is good for: a key refused is read again', as
   expect(task.status).toBe('queued');
   expect(people.sent).toHaveLength(2);
 });
+
+describe('what is given with a call, by programs without types', () => {
+  const wrong = [
+    [{ timeoutMs: 'abc' }, 'The option timeoutMs of a call is a text; it must be'],
+    [{ timeoutMs: Number.NaN }, 'The option timeoutMs of a call is NaN; it must be'],
+    [{ timeoutMs: -5 }, 'The option timeoutMs of a call is -5; it must be'],
+    [{ timeoutMs: null }, 'The option timeoutMs of a call is null; it must be'],
+    [{ signal: 5 }, 'The option signal of a call is 5; it must be an AbortSignal'],
+    [{ signal: null }, 'The option signal of a call is null; it must be an AbortSignal'],
+    [null, 'The options of a call are one object, and it got null.'],
+    [5, 'The options of a call are one object, and it got 5.'],
+  ] as const;
+
+  it.each(wrong)('refuses %j in every call before anything is sent', async (given, message) => {
+    const people = await People.start();
+    const producer = await people.producer();
+    const how = given as never;
+    const submission = { type: 'a', schemaVersion: 1, input: null };
+    const calls = [
+      () => producer.submit('a', 1, null, how),
+      () => producer.submitMany([submission], how),
+      () => producer.submitMany([], how),
+      () => producer.get('tsk_1', how),
+      () => producer.listPage({}, how),
+      () => producer.await('tsk_1', how),
+    ];
+    for (const call of calls) {
+      const refused = await failure((async () => call())());
+      expect(refused.code).toBe('INVALID_OPTION');
+      expect(refused.message).toContain(message);
+    }
+    expect(people.sent).toEqual([]);
+  });
+
+  it('takes a time without an end', async () => {
+    const people = await People.start();
+    const producer = await people.producer();
+    const how = { timeoutMs: Number.POSITIVE_INFINITY, signal: new AbortController().signal };
+    expect(await people.settled(producer.submit('a', 1, null, how))).toMatchObject({ type: 'a' });
+  });
+
+  it.each([undefined, null, 'x', 7, {}])(
+    'refuses %j as a list of submissions with an error of its own',
+    async (list) => {
+      const people = await People.start();
+      const producer = await people.producer();
+      expect(await failure(producer.submitMany(list as never))).toMatchObject({
+        code: 'INVALID_REQUEST',
+        message: expect.stringContaining('submitMany takes a list of submissions, and got '),
+      });
+    },
+  );
+
+  it('tells what is no submission within a list, and submits the others', async () => {
+    const people = await People.start();
+    const producer = await people.producer();
+    const list = [null, 'x', { type: 'a', schemaVersion: 1, input: null }] as never[];
+    const [none, text, good] = await people.settled(producer.submitMany(list));
+    for (const one of [none, text])
+      expect(one).toMatchObject({ ok: false, error: { code: 'INVALID_REQUEST' } });
+    expect(good).toMatchObject({ ok: true });
+  });
+});

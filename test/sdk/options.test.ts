@@ -112,6 +112,16 @@ it('handle() refuses an option that it does not know, since a wish for safety mu
   expect(() => worker.handle('demo/hello', 1, () => 1, wish)).toThrow(/Did you mean effectSafety/);
 });
 
+it('handle() refuses what is no function where it is given, not at the start', () => {
+  for (const none of [5, undefined, null, 'run', {}, { run: 5 }])
+    expect(() => new TaskWorker(GOOD).handle('demo/hello', 1, none as never)).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_OPTION',
+        message: expect.stringContaining('handle() has no function to call'),
+      }),
+    );
+});
+
 it('a worker whose source has no key yet says so at its start', async () => {
   const key = { current: () => undefined as unknown as string, reload: async () => undefined };
   const worker = new TaskWorker({ ...GOOD, key }).handle('demo/hello', 1, () => 1);
