@@ -11,6 +11,7 @@ import { checkOutbox } from '../doctor/outbox-checks.ts';
 import { checkClock, checkReach } from '../doctor/reach.ts';
 import { checkKeys, checkService } from '../doctor/service.ts';
 import { lateReportWaits } from '../doctor/stale-reports.ts';
+import { checkNotLoaded, checkUnserved, readServed, type Served } from '../doctor/unserved.ts';
 import { checkWire } from '../doctor/wire.ts';
 import { openDoors } from '../doors.ts';
 import { discover } from '../handlers.ts';
@@ -39,8 +40,8 @@ export const tasksDoctor = defineCommand({
         for (const check of found)
           for (const line of checkLines(check, style)) await io.out.line(asTyped(line, io));
     };
-    const reader = await checkRemote(call, tell);
-    await tell(await handlerChecks(call));
+    const { reader, served } = await checkRemote(call, tell);
+    await tell(await handlerChecks(call, served));
     await tell(await spoolChecks(call, reader));
     const { outbox, from } = call.settings;
     if (outbox !== undefined)
@@ -68,7 +69,7 @@ type DoctorCall = Pick<Call, 'io' | 'keyPlaces'> & {
 async function checkRemote(
   { io, settings, keyPlaces }: DoctorCall,
   tell: (checks: readonly Check[]) => Promise<void>,
-): Promise<Reader | undefined> {
+): Promise<{ readonly reader?: Reader | undefined; readonly served?: Served | undefined }> {
   const { url, from } = settings;
   try {
     await using doors = openDoors({ settings, io });
@@ -97,7 +98,9 @@ async function checkRemote(
     const look = `ses_doctor_${Buffer.from(io.random.bytes(8)).toString('hex')}`;
     await tell([await checkHints(keys.reader, clock, look, reached.info !== undefined)]);
     await tell(checkService(keys.answer, reached.info !== undefined));
-    return keys.reader;
+    const served = await readServed(keys.viewer);
+    await tell(checkUnserved(served));
+    return { reader: keys.reader, served };
   } catch (error) {
     if (!(error instanceof TaskError)) throw error;
     const { code, message, hint = 'Correct it.' } = error;
@@ -106,14 +109,20 @@ async function checkRemote(
     await tell([
       name ? fail(name, message, hint) : fail('address', `${shownAddress(url)}: ${message}`, hint),
     ]);
-    return undefined;
+    return {};
   }
 }
 
-async function handlerChecks({ io, settings }: DoctorCall): Promise<Check[]> {
+async function handlerChecks(
+  { io, settings }: DoctorCall,
+  served: Served | undefined,
+): Promise<Check[]> {
   const folder = resolve(io.cwd, settings.handlers);
-  return checkHandlers(folder, settings.from.handlers !== 'default', (found) =>
-    discover(found, io),
+  return checkHandlers(
+    folder,
+    settings.from.handlers !== 'default',
+    (found) => discover(found, io),
+    (names) => checkNotLoaded(names, served),
   );
 }
 

@@ -1,5 +1,6 @@
 import { type DoctorAnswer, doctorAnswer, type KeyKind } from '../../contract/index.ts';
 import type { Door } from '../../wire/door.ts';
+import { READERS } from '../connect.ts';
 import { durationWords } from '../duration.ts';
 import { type FoundKey, KEY_VARIABLES, type KeyCandidate } from '../keys.ts';
 import { type Check, fail, ok, skip, warn } from './check.ts';
@@ -11,6 +12,8 @@ export interface KeyChecked {
   /** The answer to the first key that was accepted, and its door. */
   readonly answer?: DoctorAnswer;
   readonly reader?: Reader;
+  /** The first accepted key that may look at tasks and workers, which a worker's own may not. */
+  readonly viewer?: Reader;
 }
 
 /**
@@ -29,6 +32,7 @@ export async function checkKeys(
   const checks: Check[] = [];
   let first: DoctorAnswer | undefined;
   let reader: Reader | undefined;
+  let viewer: Reader | undefined;
   for (const candidate of candidates) {
     let key: FoundKey;
     try {
@@ -47,9 +51,18 @@ export async function checkKeys(
     const { check, answer } = await tryKey(key, door, project);
     checks.push(check);
     first ??= answer;
-    if (answer) reader ??= { door, kind: answer.keyKind, key: key.source };
+    if (answer) {
+      const one = { door, kind: answer.keyKind, key: key.source };
+      reader ??= one;
+      if (READERS.includes(answer.keyKind as KeyKind)) viewer ??= one;
+    }
   }
-  return { checks, ...(first && { answer: first }), ...(reader && { reader }) };
+  return {
+    checks,
+    ...(first && { answer: first }),
+    ...(reader && { reader }),
+    ...(viewer && { viewer }),
+  };
 }
 
 /** Queue, workers and deliveries, as the control plane tells them. @param reached it answered at all. */
