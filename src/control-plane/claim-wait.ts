@@ -1,6 +1,5 @@
 import type { ClaimRequest } from '../contract/worker-calls.ts';
 import { isRefusal, type Refusal } from './answer.ts';
-import { endedKey } from './auth.ts';
 import type { KeyedCall } from './call.ts';
 import { claim, claimOrNothing, type Granted } from './claim.ts';
 import { GONE } from './turns.ts';
@@ -20,11 +19,14 @@ export async function claimOrWait(
   const place: WaitingClaim<Granted | Refusal> = new WaitingClaim(key.project, asked, async () => {
     const now = clock.now();
     const found = await claimOrNothing(services, key, asked, place);
-    if (found === undefined || isRefusal(found)) return found;
+    return found && waited(found, now);
+  });
+  const waited = (found: Granted | Refusal, now: number): Granted | Refusal => {
+    if (isRefusal(found)) return found;
     // By the clock of leases, and no more than has really passed.
     const waitedMs = Math.floor(Math.min(now - since.now, found.nowMs - since.nowMs));
     return { ...found, waitedMs: Math.max(0, waitedMs) };
-  });
+  };
   try {
     const first = await claimOrNothing(services, key, asked, place);
     if (first !== undefined) return first;
@@ -47,15 +49,15 @@ export async function claimOrWait(
   switch (place.end) {
     case 'gone':
       return GONE;
+    // Without a write: there may be thousands at the moment of a stop.
     case 'replaced':
-      return { attempts: [], drain: false, nowMs: await store.nowMs() };
-    case 'key': {
-      const ended = endedKey(await store.nowMs(), await store.keyById(key.id));
-      return ended ?? claim(services, key, { ...asked, max: 0 });
-    }
     case 'stopped':
+      return { attempts: [], drain: false, nowMs: await store.nowMs() };
+    case 'key':
       return claim(services, key, { ...asked, max: 0 });
-    default:
-      return claim(services, key, asked);
+    default: {
+      const now = clock.now();
+      return waited(await claim(services, key, asked), now);
+    }
   }
 }

@@ -1,13 +1,14 @@
 import { makeId } from '../contract/ids.ts';
 import { typeKey } from '../contract/type-key.ts';
 import type { ClaimRequest, Want } from '../contract/worker-calls.ts';
+import { isLocalKey } from '../core/key-rules.ts';
 import type { AttemptState } from '../core/task.ts';
 import { type Change, isCurrent, type TaskState, wantsStop } from '../core/task.ts';
 import { betterElsewhere, claimTask, leaseLength } from '../core/task-claim.ts';
 import { renewal } from '../core/task-report-alive.ts';
 import type { KeyRow, TaskRow, Transaction, WorkerRow } from '../ports/store.ts';
 import { isRefusal, type Refusal } from './answer.ts';
-import { beyondKey } from './auth.ts';
+import { beyondKey, endedKey } from './auth.ts';
 import { keepChange } from './change.ts';
 import { labelsText, policyText, quoted, rawMember, textMember } from './json-text.ts';
 import { leaseToken } from './lease-token.ts';
@@ -50,6 +51,13 @@ export async function claimOrNothing(
   });
   if (beyond) return beyond;
   return services.store.write(async (tx) => {
+    // Its caller has gone or asks anew, and this look was asked for before: nothing is granted after that.
+    if (waiting?.end !== undefined) return undefined;
+    // The key that came with it may be none any more by now.
+    if (request.waitMs !== undefined && !isLocalKey(key.id)) {
+      const ended = endedKey(tx.nowMs, await tx.keyById(key.id));
+      if (ended) return ended;
+    }
     const entered = await enterSession(tx, key, request, services.timing);
     if (isRefusal(entered)) return entered;
     const { project } = key;
@@ -67,7 +75,9 @@ export async function claimOrNothing(
     }
     for (const spot of await tx.makeAvailable(services.timing.sweepBatch))
       tx.announce({ kind: 'available', ...spot });
-    const granted = drain ? [] : await grant(tx, services, project, request);
+    const { granted, passedOver } = drain
+      ? { granted: [], passedOver: false }
+      : await grant(tx, services, project, request);
     // Before the notes of later commands: what comes after this claim shall wake its worker.
     services.hub.learn(project, request, {
       pools: new Set(request.pools),
@@ -75,8 +85,10 @@ export async function claimOrNothing(
       freeSlots: request.max - granted.length,
       draining: drain,
     });
-    // Nothing is made to wait for a worker that is about to go.
-    const waits = granted.length === 0 && !drain && worker.present?.state !== 'draining';
+    // Nothing is made to wait for a worker that is about to go, nor where there is something that it is not to have now: of
+    // that, and of what is behind it, nobody would tell.
+    const going = drain || worker.present?.state === 'draining';
+    const waits = granted.length === 0 && !passedOver && !going;
     if (waiting !== undefined && waits) {
       services.waiting.add(waiting);
       return undefined;
@@ -171,7 +183,7 @@ async function grant(
   services: Services,
   project: string,
   request: ClaimRequest,
-): Promise<GrantedTask[]> {
+): Promise<{ readonly granted: readonly GrantedTask[]; readonly passedOver: boolean }> {
   const { limits, random } = services;
   const wanted = new Map<string, Want>();
   for (const want of request.want) {
@@ -210,7 +222,7 @@ async function grant(
     if (kept instanceof Promise) await kept;
     granted.push({ id: change.attempt.id, text, task });
   }
-  return granted;
+  return { granted, passedOver: granted.length < rows.length };
 }
 
 /** Whether all of it has more UTF-8 bytes; counted only where it has so many characters that it may. */

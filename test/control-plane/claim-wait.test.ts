@@ -165,3 +165,130 @@ it('leaves nothing to be hinted at of what was given to those that waited', () =
   expect(tasks([available, available, given])).toEqual([1]);
   expect(tasks([available, given, { ...available, type: 'demo/other' }])).toEqual([0, 1]);
 });
+
+it('is woken by submissions that fill a group', async () => {
+  await world.key('task-producer');
+  const waiting = await waits('w1', { max: 10 });
+  const batch = Array.from({ length: 100 }, () => ({
+    type: 'demo/hello',
+    schemaVersion: 1,
+    input: 1,
+  }));
+  await Promise.all(
+    Array.from({ length: 6 }, () => world.call('POST', '/tasks/batch', { body: batch })),
+  );
+  await world.clock.advance(0);
+  expect(waiting.answered).toBe(true);
+  expect(taskIds(await waiting.reply)).toHaveLength(10);
+});
+
+it('tells how long it waited also where work comes with the end of its time', async () => {
+  const waiting = await waits('w1');
+  await world.clock.advance(19_999);
+  await world.submit({ notBeforeAt: new Date(world.clock.wall() + 1).toISOString() });
+  await world.clock.advance(1);
+  const { body } = await waiting.reply;
+  expect(body.attempts).toHaveLength(1);
+  expect(body.waitedMs).toBe(20_000);
+});
+
+it('does not wait where what there is has run out of time, with more behind it', async () => {
+  await world.key('task-producer');
+  await world.claim('w1');
+  // The sweep that ends the first comes after the claim.
+  const claimed = Promise.withResolvers<Waiting>();
+  world.clock.timer(2_000, () => void waits('w1').then(claimed.resolve));
+  await world.submit({ policy: { queueTimeoutMs: 2_000 } });
+  await world.submit();
+  await world.clock.advance(2_000);
+  const waiting = await claimed.promise;
+  expect(waiting.answered).toBe(true);
+  expect(taskIds(await waiting.reply)).toEqual([]);
+});
+
+it('does not wait where what there is had better run elsewhere', async () => {
+  const { status } = await world.app.fetch(
+    new Request('http://cp.test/api/tasks/v1/hints?workerId=w2&sessionId=ses-w2', {
+      headers: { authorization: `Bearer ${await world.key('task-worker')}` },
+    }),
+  );
+  expect(status).toBe(200);
+  await world.claim('w2', { max: 5 });
+  await world.submit({ policy: { maxAttempts: 5, backoff: { initialMs: 100, maxMs: 100 } } });
+  const [attempt] = await world.claim('w1');
+  await world.gate(attempt);
+  await world.submit();
+  const error = { code: 'HOST_GPU', message: 'x', retryable: true };
+  await world.report(attempt, 'fail', { error });
+  await world.clock.advance(1_500);
+  const waiting = await waits('w1');
+  expect(waiting.answered).toBe(true);
+});
+
+it('gets nothing by a key that another process has revoked', async () => {
+  const { key, id } = await keyOfOne();
+  const reply = world.call('POST', '/claims', {
+    key,
+    body: world.claimBody('w1', { waitMs: 20_000 }),
+  });
+  await world.clock.advance(0);
+  // No note of it comes here.
+  await world.store.write((tx) => tx.revokeKey(id));
+  const { id: taskId } = await world.submit();
+  expect((await reply).status).toBe(401);
+  expect((await world.task(taskId)).status).toBe('queued');
+});
+
+it('gets nothing by a key that ends with its time', async () => {
+  const { key, id } = await keyOfOne();
+  const body = world.claimBody('w1', { waitMs: 20_000 });
+  const reply = world.call('POST', '/claims', { key, body });
+  await world.clock.advance(19_999);
+  await world.store.write((tx) => tx.revokeKey(id));
+  const notBeforeAt = new Date(world.clock.wall() + 1).toISOString();
+  const { id: taskId } = await world.submit({ notBeforeAt });
+  await world.clock.advance(1);
+  expect((await reply).status).toBe(401);
+  expect((await world.task(taskId)).status).toBe('queued');
+});
+
+it('gets nothing where its caller goes between the look that was asked for and that look', async () => {
+  const key = await world.key('task-worker');
+  await world.key('task-producer');
+  const gone = new AbortController();
+  const reply = world.app.fetch(
+    new Request('http://cp.test/api/tasks/v1/claims', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(world.claimBody('w1', { waitMs: 20_000 })),
+      signal: gone.signal,
+    }),
+  );
+  await world.clock.advance(0);
+  // After the claims that wait were told.
+  const end = world.store.subscribe(
+    () => {},
+    undefined,
+    () => gone.abort(),
+  );
+  const { id } = await world.submit();
+  end();
+  await reply;
+  expect((await world.task(id)).status).toBe('queued');
+});
+
+it('writes nothing when the control plane stops', async () => {
+  const all = [await waits('w1'), await waits('w2'), await waits('w3')];
+  const { commands } = world.store.stats;
+  await world.app.stop();
+  for (const { reply } of all) expect((await reply).body.attempts).toEqual([]);
+  // That one says when which key was used last.
+  expect(world.store.stats.commands).toBe(commands + 1);
+});
+
+async function keyOfOne(): Promise<{ key: string; id: string }> {
+  const key = await world.key('task-worker', 'default', 'of one');
+  const { keys } = (await world.call('GET', '/keys')).body;
+  const { id } = keys.find(({ name }: { name: string }) => name === 'of one');
+  return { key, id };
+}
