@@ -31,7 +31,7 @@ export async function endedKeys(
         : `has expired at ${instantText(row.expiresAtMs)}`;
     words.set(
       workerId,
-      `${KEY_ENDED} "${row.name}", which ${ended}: put a new one into its key file`,
+      `${KEY_ENDED} "${row.name}", which ${ended}: give it a new one, in its key file or, where it has none, in INTERLOCK_WORKER_KEY and with a new start`,
     );
   }
   return words;

@@ -14,6 +14,7 @@ import type { Spool } from '../spool/index.ts';
 import { ContactBook } from './contact.ts';
 import { Deadlines } from './deadlines.ts';
 import { Durations } from './durations.ts';
+import { refusedKeyWords } from './refused-key.ts';
 import { Served } from './served.ts';
 import { TypePauses } from './type-pauses.ts';
 import { Wakeup } from './wakeup.ts';
@@ -266,10 +267,7 @@ export class WorkerContext {
       this.contractDoubted = true;
       this.wake.discovery.wake();
     }
-    this.trouble(
-      'key',
-      `the control plane refused our key or address (${status} ${problem.code}): ${problem.detail ?? problem.title ?? 'no detail'}`,
-    );
+    this.trouble('key', refusedKeyWords(status, problem));
     return this.readKeyAgain(sentAt);
   }
 

@@ -353,10 +353,11 @@ describe('queue, workers and outbox', () => {
     );
     expect(fixOf('1 handler does not go and keeps its slot')).toContain('or restart');
     const ended =
-      'was last heard with the key "gw2", which was revoked at 2026-01-01T00:00:01.000Z: put a new one into its key file';
+      'was last heard with the key "gw2", which was revoked at 2026-01-01T00:00:01.000Z: give it a new one, in its key file or, where it has none, in INTERLOCK_WORKER_KEY and with a new start';
     expect(fixOf(ended)).toContain(
       'keys new "garage" --kind task-worker, and put it into the key file on the machine of garage',
     );
+    expect(fixOf(ended)).toContain('from INTERLOCK_WORKER_KEY needs it there, and a new start');
     const [, workers] = checkService({
       ...answer,
       workers: { ready: 0, full: 0, draining: 0, offline: 1 },

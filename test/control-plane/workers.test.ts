@@ -202,7 +202,7 @@ describe('a worker', () => {
     await world.clock.advance(1_000);
     await world.call('DELETE', `/keys/${id}`);
     const says =
-      'was last heard with the key "gw1", which was revoked at 2026-01-01T00:00:01.000Z: put a new one into its key file';
+      'was last heard with the key "gw1", which was revoked at 2026-01-01T00:00:01.000Z: give it a new one, in its key file or, where it has none, in INTERLOCK_WORKER_KEY and with a new start';
     expect(await doctor()).toMatchObject({
       workers: { ready: 1 },
       troubles: [{ workerId: 'w1', says }],

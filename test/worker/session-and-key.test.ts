@@ -94,7 +94,10 @@ it('pauses when its key is refused later, reads it again without a hot loop, and
   );
   transport.cutHints();
   await world.advance(8_000);
-  expect(world.worker.status().notClaiming).toMatch(/refused our key/);
+  expect(world.worker.status().notClaiming).toMatch(
+    /refused our key.*keys new .*INTERLOCK_WORKER_KEY/,
+  );
+  expect(world.log.text()).toMatch(/Nothing is claimed: .*Give this worker a good one/);
   // A doctor on this machine reads it from the spool.
   const noted = () => Object.keys(world.machine.disk.platter.tree()).filter(isNote);
   expect(noted()).toHaveLength(1);

@@ -108,7 +108,7 @@ export function checkService(answer: DoctorAnswer | undefined, reached = true): 
 function troubleFix(workerId: string, says: string): string {
   const where = `on the machine of ${workerId}`;
   if (KEY_ENDED.test(says))
-    return `Make one: interlock keys new "${workerId}" --kind task-worker, and put it into the key file ${where}: the worker reads it again within a minute, without a restart, and what it owes waits in its spool.`;
+    return `Make one: interlock keys new "${workerId}" --kind task-worker, and put it into the key file ${where}: the worker reads it again within a minute, without a restart. One that has its key from INTERLOCK_WORKER_KEY needs it there, and a new start. What it owes waits in its spool.`;
   if (/handlers? do(es)? not go/.test(says))
     return `Mend what it waits for ${where} (a mount, a device), or restart that machine; where it runs inside a program of your own (TaskWorker), restart that.`;
   if (/ is (paused|tried again)/.test(says))

@@ -154,7 +154,7 @@ function refusalChecks({ refusal, owner }: SpoolInspection): Check[] {
     warn(
       'spool refusal',
       `${lives ? 'since' : 'its last worker was refused, since'} ${refusal.at}: ${withoutKeys(refusal.why)}`,
-      `${lives ? 'Put a key that is good into its key file: the worker reads it again within a minute, without a restart.' : 'Start the worker with a key that is good.'} A key: interlock keys new "${owner?.workerId ?? 'my worker'}" --kind task-worker. If the key is good, check the address (--url).`,
+      `${lives ? 'Put a key that is good into its key file: the worker reads it again within a minute, without a restart; where it came from INTERLOCK_WORKER_KEY, set that and start the worker again.' : 'Start the worker with a key that is good.'} A key: interlock keys new "${owner?.workerId ?? 'my worker'}" --kind task-worker. If the key is good, check the address (--url).`,
     ),
   ];
 }

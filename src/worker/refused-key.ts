@@ -1,0 +1,12 @@
+import type { Problem } from '../contract/index.ts';
+
+/** Why nothing is claimed while the control plane refuses the key or the address, and what to do about it. */
+export function refusedKeyWords(status: number, { code, detail, title }: Problem): string {
+  const why = `the control plane refused our key or address (${status} ${code}): ${detail ?? title ?? 'no detail'}`;
+  // Other refusals are not about which key it is.
+  if (status !== 401) return why;
+  return `${why}${/[.!?]$/.test(why) ? '' : '.'} ${NEXT}`;
+}
+
+const NEXT =
+  'Give this worker a good one (interlock keys new "…" --kind task-worker makes it): a key file or a profile is read again by itself; where the key came from INTERLOCK_WORKER_KEY, set that and start the worker again.';
