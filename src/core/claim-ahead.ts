@@ -61,9 +61,14 @@ export function claimAhead(facts: AheadFacts): Ahead {
   // else handlers that are over before the next claim is answered would have each claim ask for the free slots alone.
   if (facts.claimable > 0 && (others || !facts.moreThere)) return nothingAhead;
   const slots = short.reduce((sum, { working }) => sum + working, facts.claimable);
-  if (others) return { extra: Math.min(1, slots), shortOnly: false };
+  if (others) return { extra: Math.min(1, slots, free(facts.waiting)), shortOnly: false };
   const extra = room(slots, typical, facts.waiting);
   return { extra, shortOnly: extra > 0 };
+}
+
+/** How many more may wait, whatever they are for. */
+function free(waiting: number): number {
+  return Math.max(0, aheadDefaults.most - waiting);
 }
 
 /** What these slots do within the bound, less what waits; nothing before half of it is gone, so that claims bring many. */

@@ -80,10 +80,19 @@ it('takes a free slot for one of the short ones while more of them are there', (
 it('lets other types wait only so long behind short ones, then claims one of any type', () => {
   const types = [short(10, 2), long];
   expect(claimAhead({ ...busy, sinceAllMs: othersMs, types }).shortOnly).toBe(true);
-  const late = { ...busy, waiting: most, sinceAllMs: othersMs + 1 };
+  const late = { ...busy, waiting: most - 1, sinceAllMs: othersMs + 1 };
   expect(claimAhead({ ...late, types })).toEqual({ extra: 1, shortOnly: false });
   expect(extra({ ...late, types: [short(10, 0), long] })).toBe(0);
 });
+
+it.each([most, most + 1])(
+  'has no more wait than it may, also of other types: with %i nothing is claimed',
+  (waiting) => {
+    const late = { ...busy, waiting, sinceAllMs: othersMs + 1 };
+    expect(extra({ ...late, types: [short(10, 2), long] })).toBe(0);
+    expect(extra({ ...late, maxConcurrent: 16, types: [short(0)] })).toBe(0);
+  },
+);
 
 it('claims nothing ahead behind one of another type that waits', () => {
   const types = [short(10, 2), long];
