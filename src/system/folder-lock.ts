@@ -13,7 +13,7 @@ import type { FolderLock, HeldLock, LockSight } from '../ports/folder-lock.ts';
  */
 export function systemFolderLock(): FolderLock {
   return {
-    take: (folder, onLost) => take(join(folder, 'owner.lock'), onLost),
+    take: (folder, onLost) => take(join(folder, 'owner.lock'), LIFE_SIGN_MS, onLost),
     look: (folder) => look(join(folder, 'owner.lock')),
     breakOpen: (folder) => remove(join(folder, 'owner.lock')),
     async door(folder, work) {
@@ -28,7 +28,11 @@ export function systemFolderLock(): FolderLock {
   };
 }
 
-async function take(path: string, onLost: (why: string) => void): Promise<HeldLock | undefined> {
+async function take(
+  path: string,
+  lifeSignMs: number,
+  onLost: (why: string) => void,
+): Promise<HeldLock | undefined> {
   let released = false;
   let release: () => Promise<void>;
   try {
@@ -39,7 +43,7 @@ async function take(path: string, onLost: (why: string) => void): Promise<HeldLo
       fs: EMPTY_FILES,
       // Never broken here: a lock that seems stale may belong to a stopped process.
       stale: NEVER_MS,
-      update: LIFE_SIGN_MS,
+      update: lifeSignMs,
       onCompromised: (error) => {
         if (!released) onLost(error.message);
       },
@@ -77,7 +81,7 @@ async function enter(path: string): Promise<HeldLock> {
   let seen = await look(path);
   let sinceMs = process.hrtime.bigint();
   for (;;) {
-    const held = await take(path, () => {});
+    const held = await take(path, DOOR_SIGN_MS, () => {});
     if (held) return held;
     const now = await look(path);
     if (now?.stamp !== seen?.stamp) {
@@ -106,5 +110,7 @@ const EMPTY_FILES = {
 const NEVER_MS = 2 ** 42;
 /** Three of these unseen and a holder of another host counts as gone (`spoolDefaults.lockSilenceMs`). */
 const LIFE_SIGN_MS = 3_000;
+/** Five of these unseen and the door is broken open: the library's shortest. */
+const DOOR_SIGN_MS = 1_000;
 const DOOR_STALE_MS = 5_000;
 const DOOR_WAIT_MS = 20;

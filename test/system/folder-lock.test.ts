@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemFolderLock } from '../../src/system/folder-lock.ts';
 
 let folder = '';
@@ -95,6 +95,21 @@ describe('the lock of a folder', () => {
     expect(most).toBe(1);
     expect(done.filter(({ status }) => status === 'rejected')).toHaveLength(1);
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('has its door show life so often that two late signs do not have it broken', async () => {
+    const lock = systemFolderLock();
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const everyMs = () => timers.mock.calls.map(([, ms]) => ms ?? 0).filter((ms) => ms > 0);
+    try {
+      await lock.door(folder, async () => expect(everyMs()).toEqual([1_000]));
+      timers.mockClear();
+      const held = await lock.take(folder, never);
+      expect(everyMs()).toEqual([3_000]);
+      await held?.release();
+    } finally {
+      timers.mockRestore();
+    }
   });
 
   it('opens a door that a killed process left shut, in bounded time', async () => {
