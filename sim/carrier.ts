@@ -33,6 +33,8 @@ export interface SimulatedCarrierOptions {
   readonly unkillable?: readonly string[] | undefined;
   /** From the start of a job until its handler gets the input, milliseconds [0]. */
   readonly beginMs?: number | undefined;
+  /** Jobs wait in their host: it is told that a handler has the input, not that it is to get it [false]. */
+  readonly waitInHost?: boolean | undefined;
 }
 
 /**
@@ -82,7 +84,7 @@ export class SimulatedCarrier implements Carrier {
     };
     const begin = () => {
       if (over) return;
-      void listener.giving?.();
+      if (!this.#options.waitInHost) void listener.giving?.();
       listener.begun();
       const script = scripts[job.type] ?? (() => returned(null));
       Promise.resolve()

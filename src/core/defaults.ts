@@ -237,6 +237,8 @@ export const workerDefaults = {
    * marked if there is no end so long after.
    */
   beginSeenMs: 5,
+  /** … and if its report is not on the disk so long after that: several syncs of a disk that is well. */
+  endSeenMs: 50,
   /** A report waits at most so long for what its handler said before and is still on its way. */
   wordsWaitMs: 2 * SECOND,
   /** After a drain: how long the spool may still be emptied before the exit. */

@@ -47,7 +47,7 @@ export class OnDisk {
 
   /**
    * It has begun, unmarked where it waited in its host. Then its end is mostly told in the same breath, and its report says all
-   * that the mark would.
+   * that the mark would: as soon as it is on the disk, which may be slow.
    */
   #begins(held: Held): void {
     if (held.begunOn !== undefined || held.state.effectSafety === 'non-idempotent') {
@@ -59,10 +59,19 @@ export class OnDisk {
     this.#ctx.ports.clock.timer(workerDefaults.beginSeenMs, () => {
       const all = this.#begun;
       this.#begun = [];
-      for (const one of all)
-        if (one.state.phase === 'running' && !this.#ctx.spoolGone)
-          void this.markBegun(one, one.job?.host);
+      this.#markThoseAt('running', all);
+      const ending = all.filter(({ state }) => state.phase === 'ending');
+      if (ending.length > 0)
+        this.#ctx.ports.clock.timer(workerDefaults.endSeenMs, () =>
+          this.#markThoseAt('ending', ending),
+        );
     });
+  }
+
+  #markThoseAt(phase: 'running' | 'ending', all: readonly Held[]): void {
+    for (const held of all)
+      if (held.state.phase === phase && !this.#ctx.spoolGone)
+        void this.markBegun(held, held.job?.host);
   }
 
   /** The worker ends: nothing gathers any more. */

@@ -23,6 +23,8 @@ export interface SimOptions extends Partial<WorkerSettings> {
   /** From the start of a job until its handler gets the input, milliseconds. */
   readonly beginMs?: number;
   readonly unkillable?: string[];
+  /** See `SimulatedCarrierOptions`. */
+  readonly waitInHost?: boolean;
 }
 
 /**
@@ -85,8 +87,8 @@ export class SimWorld {
     });
     if (!opened.ok) throw opened.error;
     this.spool = opened.spool;
-    const { scripts = {}, ignoresStop, unkillable, beginMs } = options;
-    const jobs = { scripts, ignoresStop, unkillable, beginMs };
+    const { scripts = {}, ignoresStop, unkillable, beginMs, waitInHost } = options;
+    const jobs = { scripts, ignoresStop, unkillable, beginMs, waitInHost };
     this.carrier = new SimulatedCarrier({ ...jobs, clock: this.clock });
     worker = new Worker(
       { ...ports, transport: this.#life.transport, carrier: this.carrier, spool: opened.spool },
