@@ -120,8 +120,8 @@ export const faults = [
   {
     name: '`attemptTimeoutMs` is overlooked',
     file: RUN,
-    find: 'const limit = shorter(handler.timeoutMs, attempt.policy.attemptTimeoutMs);',
-    replace: 'const limit = handler.timeoutMs;',
+    find: 'const limit = timeLimit(handler.timeoutMs, attempt.policy.attemptTimeoutMs);',
+    replace: 'const limit = timeLimit(handler.timeoutMs, null);',
     cases: ['stops/timeout', 'leases/lost-is-let-go'],
   },
   {

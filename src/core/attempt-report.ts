@@ -9,6 +9,7 @@ import type {
 import { toJson } from '../contract/json.ts';
 import { bounds } from '../contract/limits.ts';
 import type { JobEnd, StopReason } from '../ports/carrier.ts';
+import { durationWords } from './duration-words.ts';
 
 /** The four fields that every report carries (contract 1.7). */
 export type OpeningLine = AttemptIdentity;
@@ -18,6 +19,30 @@ export interface EndFacts {
   readonly begun: boolean;
   /** Past the gate as far as we know: then nothing can be released. */
   readonly pastGate: boolean;
+  readonly limit?: TimeLimit | undefined;
+}
+
+/** How long a handler may take, and who says so. */
+export interface TimeLimit {
+  readonly ms: number;
+  readonly of: 'handler' | 'policy';
+}
+
+/** The smaller of the two (contract 4.40). @param policyMs `attemptTimeoutMs` of the task. */
+export function timeLimit(
+  handlerMs: number | undefined,
+  policyMs: number | null,
+): TimeLimit | undefined {
+  if (handlerMs !== undefined && (policyMs === null || handlerMs <= policyMs))
+    return { ms: handlerMs, of: 'handler' };
+  return policyMs === null ? undefined : { ms: policyMs, of: 'policy' };
+}
+
+/** `4 s (timeoutMs of the handler)`. */
+export function limitWords({ ms, of }: TimeLimit): string {
+  const whose =
+    of === 'handler' ? 'timeoutMs of the handler' : 'attemptTimeoutMs of the task’s policy';
+  return `${durationWords(ms)} (${whose})`;
 }
 
 /**
@@ -34,9 +59,13 @@ export function reportOfEnd(line: OpeningLine, end: JobEnd, facts: EndFacts): Te
       return { op: 'unknown', ...line, error: bounded(end.error) };
     case 'stopped':
       if (facts.stop === 'cancel') return { op: 'cancelled', ...line };
-      return lostReport(line, lostReason(facts.stop), facts.begun);
+      return { ...lostReport(line, lostReason(facts.stop), facts.begun), ...outOfTime(facts) };
     case 'killed':
-      return { ...lostReport(line, lostReason(facts.stop), facts.begun), killed: true };
+      return {
+        ...lostReport(line, lostReason(facts.stop), facts.begun),
+        killed: true,
+        ...outOfTime(facts),
+      };
     case 'died':
       return {
         ...lostReport(
@@ -75,6 +104,14 @@ export function lostReport(
 /** The reason of a stop as a reason of a loss. A stale attempt reports nothing, so it never gets here. */
 function lostReason(stop: StopReason | undefined): LostReason {
   return stop === undefined || stop === 'stale' ? 'host-died' : stop;
+}
+
+/** Which limit it was and what to do: `timeout` alone says neither. */
+function outOfTime({ stop, limit }: EndFacts): { readonly message?: string } {
+  if (stop !== 'timeout' || limit === undefined) return {};
+  return {
+    message: `It was stopped at its time limit of ${limitWords(limit)}. Give it more time there, or less to do.`,
+  };
 }
 
 function diedInWords(end: Extract<JobEnd, { how: 'died' }>): string {

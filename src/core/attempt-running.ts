@@ -1,5 +1,5 @@
 import type { JobEnd, StopReason } from '../ports/carrier.ts';
-import { reportOfEnd } from './attempt-report.ts';
+import { reportOfEnd, type TimeLimit } from './attempt-report.ts';
 import type {
   AttemptEffect,
   AttemptEvent,
@@ -36,7 +36,7 @@ export function whileRunning(state: AttemptState, event: AttemptEvent): Step {
     case 'handler-stuck':
       return [{ ...state, stuck: true }, []];
     case 'handler-ended':
-      return handlerEnded({ ...state, stuck: false }, event.end);
+      return handlerEnded({ ...state, stuck: false }, event.end, event.limit);
     default:
       return unexpected(state, event);
   }
@@ -104,7 +104,7 @@ function stop(state: AttemptState, reason: StopReason): Step {
   ];
 }
 
-function handlerEnded(state: AttemptState, end: JobEnd): Step {
+function handlerEnded(state: AttemptState, end: JobEnd, limit: TimeLimit | undefined): Step {
   if (state.staleSeen) return becomeStale(state);
   return finish(
     state,
@@ -112,6 +112,7 @@ function handlerEnded(state: AttemptState, end: JobEnd): Step {
       stop: state.stop,
       begun: state.begun,
       pastGate: state.gate === 'open',
+      limit,
     }),
   );
 }

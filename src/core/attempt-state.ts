@@ -6,6 +6,7 @@ import type {
   TerminalReport,
 } from '../contract/index.ts';
 import type { JobEnd, StopReason } from '../ports/carrier.ts';
+import type { TimeLimit } from './attempt-report.ts';
 
 export type Phase =
   | 'claimed'
@@ -46,7 +47,12 @@ export type AttemptEvent =
   | { readonly kind: 'gate-answered'; readonly answer: GateAnswer }
   | { readonly kind: 'begun' }
   | { readonly kind: 'effect-requested' }
-  | { readonly kind: 'handler-ended'; readonly end: JobEnd }
+  /** `limit`: the time that it had, for people. */
+  | {
+      readonly kind: 'handler-ended';
+      readonly end: JobEnd;
+      readonly limit?: TimeLimit | undefined;
+    }
   | { readonly kind: 'handler-stuck' }
   /** Any report but the terminal one was told so. */
   | { readonly kind: 'stale' }

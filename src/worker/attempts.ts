@@ -332,8 +332,10 @@ export class Attempts {
 
   #over(held: Held): void {
     this.#held.delete(held.attempt.attemptId);
-    this.#ctx.ports.log.info('attempt.over', `${label(held)} is ${overInWords(held.state)}`, {
-      taskId: held.attempt.taskId,
+    const { taskId } = held.attempt;
+    const { level, says } = overInWords(held.state, taskId);
+    this.#ctx.ports.log[level]('attempt.over', `${label(held)} ${says}`, {
+      taskId,
       attemptId: held.attempt.attemptId,
       op: held.state.report?.op,
       phase: held.state.phase,

@@ -143,11 +143,35 @@ export function codeOf({ work }: Held): { readonly codeHash?: string } {
   return hash === undefined ? {} : { codeHash: hash };
 }
 
-/** `acknowledged.`, `lost (host-died). It held its thread …` */
-export function overInWords({ phase, report }: AttemptState): string {
-  if (phase !== 'lost' || report?.op !== 'lost') return `${phase}.`;
-  const { reason, message } = report;
-  return message === undefined ? `lost (${reason}).` : `lost (${reason}). ${message}`;
+/** How an attempt is over, and whether somebody should see it: `has failed (INPUT_INVALID), acknowledged. …` */
+export function overInWords(
+  { phase, report }: AttemptState,
+  taskId: string,
+): { readonly level: 'info' | 'warn'; readonly says: string } {
+  // That a report was late or refused was told, with all there is to it.
+  if (report === undefined || (phase !== 'lost' && phase !== 'acknowledged'))
+    return { level: 'info', says: `is ${phase}.` };
+  switch (report.op) {
+    case 'complete':
+      return { level: 'info', says: 'has succeeded, acknowledged.' };
+    case 'fail':
+    case 'unknown': {
+      const how = report.op === 'fail' ? 'has failed' : 'has ended with unknown outcome';
+      const why = `Why: interlock tasks show ${taskId}`;
+      return { level: 'warn', says: `${how} (${report.error.code}), acknowledged. ${why}` };
+    }
+    case 'cancelled':
+      return { level: 'info', says: 'was cancelled, acknowledged.' };
+    case 'lost': {
+      const { reason, message } = report;
+      const said = message === undefined ? '' : ` ${message}`;
+      // Somebody asked for these.
+      const level = reason === 'drain' || reason === 'cancel' ? 'info' : 'warn';
+      return { level, says: `is lost (${reason}).${said}` };
+    }
+    default:
+      return { level: 'info', says: `is ${phase}.` };
+  }
 }
 
 /** For presence and status. */

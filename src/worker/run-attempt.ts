@@ -1,6 +1,7 @@
 import { typeKey } from '../contract/names.ts';
 import { resultSize } from '../contract/result-bound.ts';
 import type { AttemptEffect } from '../core/attempt.ts';
+import { timeLimit } from '../core/attempt-report.ts';
 import { hostDefaults, workerDefaults } from '../core/defaults.ts';
 import { instantText } from '../core/instant.ts';
 import type { JobEnd, StopReason } from '../ports/carrier.ts';
@@ -92,11 +93,11 @@ export class RunAttempt {
     const words = new JobWords(this.#ctx, this.attempts, this.#words, held);
     held.words = words;
     let begun = false;
-    const limit = shorter(handler.timeoutMs, attempt.policy.attemptTimeoutMs);
+    const limit = timeLimit(handler.timeoutMs, attempt.policy.attemptTimeoutMs);
     const outOfTime = () => this.attempts.feed(held, { kind: 'timed-out' });
     // A host that starts slowly takes nothing from its handler's time.
     const timeIt = () => {
-      if (begun && held.job && limit !== undefined) this.#time(held, limit, outOfTime);
+      if (begun && held.job && limit !== undefined) this.#time(held, limit.ms, outOfTime);
     };
     const job = this.#ctx.ports.carrier.start(
       {
@@ -138,7 +139,7 @@ export class RunAttempt {
     );
     held.job = job;
     timeIt();
-    if (limit !== undefined) this.#time(held, limit + workerDefaults.beginMs, outOfTime);
+    if (limit !== undefined) this.#time(held, limit.ms + workerDefaults.beginMs, outOfTime);
     void job.ended.then((ended) => {
       const end = withinBound(held, ended);
       for (const timer of held.timers ?? []) timer.cancel();
@@ -148,7 +149,7 @@ export class RunAttempt {
       this.#took(held);
       // Before the slot is free and asks for work.
       this.#ctx.pauses.ended(attempt, end);
-      this.attempts.feed(held, { kind: 'handler-ended', end });
+      this.attempts.feed(held, { kind: 'handler-ended', end, limit });
     });
   }
 
@@ -171,7 +172,9 @@ export class RunAttempt {
     if (!held.job) return;
     const { log } = this.#ctx.ports;
     const graceMs = this.#ctx.stopGraceMs();
-    log.info(
+    // What was asked for is no trouble; that its time or its lease was up is.
+    const level = reason === 'timeout' || reason === 'lease' ? 'warn' : 'info';
+    log[level](
       'handler.stopping',
       `${label(held)} is being stopped (${reason}); it has ${(graceMs / 1000).toFixed(1)} s.`,
       { attemptId: held.attempt.attemptId, reason },
@@ -209,9 +212,4 @@ function withinBound(held: Held, end: JobEnd): JobEnd {
   if (typeof size !== 'number') return { how: 'threw', error: size };
   held.resultBytes = size;
   return end;
-}
-
-function shorter(a: number | undefined, b: number | null): number | undefined {
-  if (a === undefined) return b ?? undefined;
-  return b === null ? a : Math.min(a, b);
 }

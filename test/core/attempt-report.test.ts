@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { report as reportSchema } from '../../src/contract/index.ts';
 import { bounds } from '../../src/contract/limits.ts';
 import { lostAfterRestart, renews, reportedAttempt } from '../../src/core/attempt.ts';
-import { type EndFacts, reportOfEnd } from '../../src/core/attempt-report.ts';
+import { type EndFacts, reportOfEnd, timeLimit } from '../../src/core/attempt-report.ts';
 import type { JobEnd } from '../../src/ports/carrier.ts';
 import { claimed, having, identity } from './attempt-words.ts';
 
@@ -49,6 +49,19 @@ describe('the report of an end', () => {
     const why = 'It shared a process with task tsk_1, which called process.exit(3).';
     expect(told({ how: 'died', exitCode: 3, why })).toMatchObject({ message: why });
     expect(told({ how: 'died' }, { stop: 'drain' })).toMatchObject({ reason: 'drain' });
+  });
+
+  it('names the limit of one that was out of time, and only then', () => {
+    const limit = timeLimit(4_000, 60_000);
+    const message =
+      'It was stopped at its time limit of 4 s (timeoutMs of the handler). Give it more time there, or less to do.';
+    expect(told({ how: 'killed' }, { stop: 'timeout', limit })).toMatchObject({ message });
+    expect(told({ how: 'stopped' }, { stop: 'timeout', limit })).toMatchObject({ message });
+    expect(told({ how: 'killed' }, { stop: 'drain', limit })).not.toHaveProperty('message');
+    expect(timeLimit(undefined, 5)).toEqual({ ms: 5, of: 'policy' });
+    expect(timeLimit(9, 5)).toEqual({ ms: 5, of: 'policy' });
+    expect(timeLimit(9, null)).toEqual({ ms: 9, of: 'handler' });
+    expect(timeLimit(undefined, null)).toBeUndefined();
   });
 
   it('says why nothing began when it gives the attempt back', () => {

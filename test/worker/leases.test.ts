@@ -367,8 +367,18 @@ it('stops a handler at the smaller of its own timeout and the policy of the task
     scripts: { 'demo/hello': world.works(100_000) },
   });
   await world.until(() => ours.ended && theirs.ended, 10_000);
-  expect(theirs.ended).toMatchObject({ op: 'lost', reason: 'timeout', begun: true });
-  expect(ours.ended).toMatchObject({ op: 'lost', reason: 'timeout', begun: true });
+  expect(theirs.ended).toMatchObject({
+    ...{ op: 'lost', reason: 'timeout', begun: true },
+    message: expect.stringContaining('limit of 4 s (attemptTimeoutMs of the task’s policy)'),
+  });
+  expect(ours.ended).toMatchObject({
+    ...{ op: 'lost', reason: 'timeout', begun: true },
+    message: expect.stringContaining('limit of 7 s (timeoutMs of the handler)'),
+  });
+  // Whoever reads only warnings sees it too.
+  await world.until(() => world.log.of('attempt.over').length === 2);
+  const warned = [...world.log.of('handler.stopping'), ...world.log.of('attempt.over')];
+  expect(warned.map(({ level }) => level)).toEqual(['warn', 'warn', 'warn', 'warn']);
   expect(Math.round((ours.sent.at(-1)?.at ?? 0) - (ours.grantedAt ?? 0))).toBeLessThan(7_100);
   world.check();
 });
