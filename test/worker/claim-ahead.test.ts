@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { returned } from '../../sim/carrier.ts';
+import type { SimulatedTime } from '../../sim/time.ts';
+import type { OfferedAttempt } from '../../sim/wire-words.ts';
 import type { ClaimRequest } from '../../src/contract/index.ts';
 import { aheadDefaults } from '../../src/core/defaults.ts';
 import { handler, SimWorld } from './sim-rig.ts';
@@ -10,9 +12,15 @@ const most = (world: SimWorld) => Math.max(...claims(world).map(({ max }) => max
 const offer = (world: SimWorld, count: number, type = 'demo/hello') =>
   Array.from({ length: count }, () => world.transport.offer({ type }));
 
-/** Handlers that take 2 ms; from then on, where `slow` is set, so long. */
-function handlers(world: SimWorld) {
-  const take = { ms: 2 };
+/** What a test has ahead, some are at work by the time the last have come. */
+const MANY = aheadDefaults.most - 40;
+
+/** Simulated: two batches of reports, there and back. */
+const ON_THE_WAY_MS = 20;
+
+/** Handlers that take so long, and from then on what `take` is set to. */
+function handlers(world: SimWorld, ms = 2) {
+  const take = { ms };
   const script = async () => {
     await world.clock.sleep(take.ms);
     return returned('done');
@@ -21,10 +29,14 @@ function handlers(world: SimWorld) {
 }
 
 /** A worker whose short handlers are known, and that has work ahead. */
-async function ahead(maxConcurrent: number, count = 400) {
-  const world = new SimWorld();
+async function ahead(
+  maxConcurrent: number,
+  count = 400,
+  { ms, time }: { ms?: number; time?: SimulatedTime } = {},
+) {
+  const world = new SimWorld(time);
   const all = offer(world, count);
-  const { script, take } = handlers(world);
+  const { script, take } = handlers(world, ms);
   await world.start({ maxConcurrent, scripts: { 'demo/hello': script } });
   await world.until(() => world.worker.status().slots.waiting > 0);
   return { world, all, take };
@@ -89,6 +101,39 @@ it('gives back what it claimed ahead when its handlers become slow, once, and ru
   world.check();
 });
 
+it('gives back all of some 200 within a second when its handlers become slow, and an idle worker runs them', async () => {
+  const idle = new SimWorld();
+  await idle.start({ workerId: 'idle', scripts: { 'demo/hello': idle.works(1) } });
+  const { world, all, take } = await ahead(10, 1_000, { ms: 1, time: idle.clock.time });
+  // What is given back is queued again, and the idle one is told.
+  const again = new Map<string, OfferedAttempt>();
+  world.transport.onReport('release', ({ report: { taskId } }, byDefault) => {
+    again.set(taskId, idle.transport.offer({ type: 'demo/hello', taskId }));
+    idle.transport.hint({ kind: 'wake', types: [] });
+    return byDefault();
+  });
+  take.ms = 60_000;
+  const waiting = () => world.worker.status().slots.waiting;
+  await world.until(() => waiting() >= MANY, 1_000);
+  await world.advance(aheadDefaults.waitMs + ON_THE_WAY_MS);
+  expect(waiting()).toBe(0);
+  expect(again.size).toBeGreaterThanOrEqual(MANY);
+  for (const { sent, grantedAt = 0, ended } of all.filter(({ attempt }) =>
+    again.has(attempt.taskId),
+  )) {
+    expect(ended).toMatchObject({ op: 'release', reason: 'waited' });
+    expect((sent.at(-1)?.at ?? 0) - grantedAt).toBeLessThanOrEqual(
+      aheadDefaults.waitMs + ON_THE_WAY_MS,
+    );
+  }
+  await idle.until(() => [...again.values()].every(({ ended }) => ended), 1_000);
+  for (const { ended } of again.values()) expect(ended?.op).toBe('complete');
+  // Where it was slow none of them had begun.
+  expect(world.carrier.started.filter(({ taskId }) => again.has(taskId))).toEqual([]);
+  world.check();
+  idle.check();
+});
+
 it('gives back what it claimed ahead when it drains', async () => {
   const { world, all, take } = await ahead(1);
   take.ms = 400;
@@ -101,6 +146,28 @@ it('gives back what it claimed ahead when it drains', async () => {
   expect(released.length).toBeGreaterThanOrEqual(waiting - 1);
   for (const { ended } of released) expect(ended).toMatchObject({ reason: 'drain' });
   expect(world.files('running')).toEqual([]);
+  world.check();
+});
+
+it('gives back all of some 200 that it claimed ahead when it drains, claims nothing more and leaves nothing on disk', async () => {
+  const { world, all, take } = await ahead(10, 1_000, { ms: 1 });
+  take.ms = 400;
+  const waiting = () => world.worker.status().slots.waiting;
+  await world.until(() => waiting() >= MANY, 1_000);
+  world.worker.signal();
+  const asked = claims(world).length;
+  const begun = world.carrier.started.length;
+  const granted = all.filter(({ grantedAt }) => grantedAt !== undefined).length;
+  expect(await world.ended()).toMatchObject({ why: 'drained', unsent: 0 });
+  expect(claims(world).length).toBe(asked);
+  expect(world.carrier.started.length).toBe(begun);
+  const ended = all.flatMap((one) => (one.ended ? [one.ended] : []));
+  expect(ended.length).toBe(granted);
+  const back = ended.filter(({ op }) => op === 'release');
+  expect(back.length).toBe(granted - begun);
+  expect(back.length).toBeGreaterThanOrEqual(MANY);
+  for (const release of back) expect(release).toMatchObject({ reason: 'drain' });
+  expect([...world.files('running'), ...world.files('reports')]).toEqual([]);
   world.check();
 });
 

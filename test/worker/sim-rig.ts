@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { returned, type Script, SimulatedCarrier } from '../../sim/carrier.ts';
 import type { CollectingLog } from '../../sim/log.ts';
 import { SimulatedMachine, type SimulatedProcess } from '../../sim/machine.ts';
+import type { SimulatedTime } from '../../sim/time.ts';
 import { SimulatedTransport } from '../../sim/transport.ts';
 import { type Report, terminalOps } from '../../src/contract/index.ts';
 import { openSpool, type Spool } from '../../src/spool/index.ts';
@@ -32,8 +33,8 @@ export interface SimOptions extends Partial<WorkerSettings> {
  * `check` looks whether any rule of the wire was broken, any lease lapsed, or any report went out before it was durable.
  */
 export class SimWorld {
-  readonly machine = new SimulatedMachine();
-  readonly transport = new SimulatedTransport(this.machine.clock);
+  readonly machine: SimulatedMachine;
+  readonly transport: SimulatedTransport;
   worker!: Worker;
   carrier!: SimulatedCarrier;
   spool!: Spool;
@@ -51,7 +52,10 @@ export class SimWorld {
   #sessions = 0;
   #life: Mortal | undefined;
 
-  constructor() {
+  /** @param time of another world, whose time this one shares. */
+  constructor(time?: SimulatedTime) {
+    this.machine = new SimulatedMachine(time === undefined ? {} : { time });
+    this.transport = new SimulatedTransport(this.machine.clock);
     this.transport.onSend = (report) => this.#sent(report);
   }
 
