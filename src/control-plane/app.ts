@@ -136,6 +136,8 @@ export function createApp(options: AppOptions): App {
       await keys.start();
       await sweep.start();
       ping.start();
+      // A clock that was put right makes tasks available without a note of it.
+      waiting.lookAll();
     },
     async stop() {
       hub.stop();

@@ -97,6 +97,7 @@ export async function claimOrNothing(
       for (const { task } of granted) {
         const { pool, type, schemaVersion } = task;
         tx.announce({ kind: 'given', project, pool, type, schemaVersion });
+        waiting.gave(task);
       }
     await tx.addClaim(
       name,

@@ -14,7 +14,7 @@ export interface Presented {
 
 /** A worker says who and how it is. Nothing is decided by it: it is for people and for hints. */
 export async function present(
-  { store, timing, hub }: Services,
+  { store, timing, hub, waiting }: Services,
   key: KeyRow,
   workerId: string,
   request: PresenceRequest,
@@ -55,6 +55,10 @@ export async function present(
       },
     };
     await tx.saveWorker(worker);
+    const going = request.state === 'draining' || request.state === 'offline';
+    // A claim of its own that still waits would get what nobody is there for.
+    if (going)
+      waiting.replace({ project: key.project, workerId, sessionId: request.sessionId }, undefined);
     if (request.handlers) await tx.saveHandlers(key.project, workerId, request.handlers);
     tx.announce({ kind: 'worker', project: key.project, workerId });
     hub.learn(
@@ -66,10 +70,7 @@ export async function present(
           ? { types: new Set(request.handlers.map((h) => typeKey(h.type, h.schemaVersion))) }
           : {}),
         freeSlots: Math.max(0, request.slots.max - request.slots.busy),
-        draining:
-          worker.drainSessionId === worker.sessionId ||
-          request.state === 'draining' ||
-          request.state === 'offline',
+        draining: worker.drainSessionId === worker.sessionId || going,
       },
     );
     return { worker, needHandlers, nowMs: tx.nowMs };

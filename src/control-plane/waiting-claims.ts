@@ -33,6 +33,10 @@ export class WaitingClaim<Found = unknown> implements Speaker {
   #looking = true;
   #again = false;
   #over = false;
+  /** What its present look was asked for, and has not given it so far. */
+  #askedFor: Spot | undefined;
+  /** Told of what it was asked for where it ends without having been given that, though it may be there. */
+  onPassedOn: (spot: Spot) => void = () => {};
 
   /** @param look `undefined`: there is still nothing. */
   constructor(project: string, request: ClaimRequest, look: () => Promise<Found | undefined>) {
@@ -40,7 +44,9 @@ export class WaitingClaim<Found = unknown> implements Speaker {
     this.workerId = request.workerId;
     this.sessionId = request.sessionId;
     this.#pools = new Set(request.pools);
-    this.#types = new Set(request.want.map((w) => typeKey(w.type, w.schemaVersion)));
+    // What it has no room for would be for others.
+    const want = request.max > 0 ? request.want.filter(({ slots }) => slots > 0) : [];
+    this.#types = new Set(want.map((w) => typeKey(w.type, w.schemaVersion)));
     this.#look = look;
     this.over = new Promise((resolve) => {
       this.#settle = resolve;
@@ -57,13 +63,22 @@ export class WaitingClaim<Found = unknown> implements Speaker {
 
   /**
    * Something that it may have waited for is there. What it asks for is asked before this returns.
-   * @returns whether a look begins with this: what one under way finds may be something else.
+   * @param spot what came. @returns whether a look begins with this: what one under way finds may be something else.
    */
-  look(): boolean {
+  look(spot?: Spot): boolean {
     const begins = !this.#looking && !this.#over && this.end === undefined;
+    if (begins) this.#askedFor = spot;
     this.#again = true;
     this.#next();
     return begins;
+  }
+
+  /** A look gives it such a task. */
+  gave({ pool, type, schemaVersion }: Pick<Spot, 'pool' | 'type' | 'schemaVersion'>): void {
+    const asked = this.#askedFor;
+    if (asked?.pool !== pool || asked.type !== type || asked.schemaVersion !== schemaVersion)
+      return;
+    this.#askedFor = undefined;
   }
 
   /** Twice is once; what a look under way finds comes first. */
@@ -75,6 +90,8 @@ export class WaitingClaim<Found = unknown> implements Speaker {
   /** A look has found nothing. */
   foundNothing(): void {
     this.#looking = false;
+    // Others have taken it; behind the end of the wait nobody has looked.
+    if (this.end === undefined) this.#askedFor = undefined;
     this.#next();
   }
 
@@ -100,6 +117,7 @@ export class WaitingClaim<Found = unknown> implements Speaker {
 
   #ended(): void {
     this.#over = true;
+    if (this.#askedFor && this.error === undefined) this.onPassedOn(this.#askedFor);
     this.#settle();
   }
 }
@@ -120,6 +138,7 @@ export class WaitingClaims {
   /** In the transaction that found nothing for it: nothing can come between. Twice is once. */
   add(claim: WaitingClaim): void {
     this.#bySession.set(nameOf(claim), claim);
+    claim.onPassedOn = (spot) => this.#lookFor(spot, 1);
     if (this.#stopped) claim.stop('stopped');
   }
 
@@ -149,6 +168,11 @@ export class WaitingClaims {
     }
   }
 
+  /** All look: something may have become available of which nobody was told. */
+  lookAll(): void {
+    for (const claim of this.#bySession.values()) claim.look();
+  }
+
   /** Ends every wait. Twice is fine. */
   stop(): void {
     this.#stopped = true;
@@ -160,7 +184,7 @@ export class WaitingClaims {
     let left = most;
     for (const claim of this.#bySession.values()) {
       if (left <= 0) return;
-      if (claim.wants(spot) && claim.look()) left--;
+      if (claim.wants(spot) && claim.look(spot)) left--;
     }
   }
 }

@@ -27,6 +27,16 @@ async function waits(worker: string, more: Record<string, unknown> = {}): Promis
   return waiting;
 }
 
+const DRAINING = {
+  sessionId: 'ses-w1',
+  state: 'draining',
+  slots: { max: 1, busy: 0 },
+  pools: ['default'],
+  handlersHash: 'h',
+  versions: {},
+  spool: { pending: 0, bytes: 0, oldestMs: null, ok: true },
+};
+
 const taskIds = ({ body }: Reply) =>
   body.attempts.map(({ taskId }: { taskId: string }) => taskId) as string[];
 
@@ -100,18 +110,21 @@ it('ends by a claim of its session, and gets nothing after that', async () => {
   expect((await world.claim('w2'))[0]?.taskId ?? '').toBe(id);
 });
 
+it.each(['draining', 'offline'])('ends where its worker says that it is %s', async (state) => {
+  const waiting = await waits('w1');
+  const presence = { ...DRAINING, state };
+  expect((await world.call('PUT', '/workers/w1', { body: presence })).status).toBe(200);
+  await world.clock.advance(0);
+  expect(waiting.answered).toBe(true);
+  expect(taskIds(await waiting.reply)).toEqual([]);
+  const { id } = await world.submit();
+  expect((await world.task(id)).status).toBe('queued');
+  expect((await world.call('GET', '/workers/w1')).body.state).toBe(state);
+});
+
 it('does not wait for a worker that says it drains', async () => {
   await world.claim('w1');
-  const presence = {
-    sessionId: 'ses-w1',
-    state: 'draining',
-    slots: { max: 1, busy: 0 },
-    pools: ['default'],
-    handlersHash: 'h',
-    versions: {},
-    spool: { pending: 0, bytes: 0, oldestMs: null, ok: true },
-  };
-  expect((await world.call('PUT', '/workers/w1', { body: presence })).status).toBe(200);
+  expect((await world.call('PUT', '/workers/w1', { body: DRAINING })).status).toBe(200);
   const waiting = await waits('w1');
   expect(waiting.answered).toBe(true);
 });

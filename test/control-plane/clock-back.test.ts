@@ -189,3 +189,24 @@ it('says nothing of a clock that goes on, or that was set forward', async () => 
   expect(told()).toEqual([]);
   expect(await world.claim()).toHaveLength(1);
 });
+
+it('gives to a claim that has waited since before the start what putting the clock right made available', async () => {
+  const { id } = await world.submit();
+  await world.app.stop();
+  await world.store.close();
+  clock.jumpWall(-HOUR);
+  world = new World({ clock, random, store: open() });
+  const reply = world.call('POST', '/claims', { body: world.claimBody('w1', { waitMs: 20_000 }) });
+  // Until it waits.
+  for (let before = -1; before !== world.store.stats.commands; await clock.advance(0)) {
+    before = world.store.stats.commands;
+    await new Promise(setImmediate);
+  }
+  let given: unknown;
+  void reply.then(({ body }) => {
+    given = body.attempts;
+  });
+  await world.app.start();
+  await clock.advance(100);
+  expect(given).toMatchObject([{ taskId: id }]);
+});

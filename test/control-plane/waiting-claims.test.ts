@@ -66,3 +66,42 @@ it('asks once more whoever was asked while it looked', async () => {
   await settle('a');
   expect(looks).toEqual(['a', 'a']);
 });
+
+it('asks the next where one of those asked ends with something else, and nobody where it found nothing', async () => {
+  const { all, looks, wait, settle } = waitingRoom();
+  for (const name of ['a', 'b', 'c', 'd']) wait(name);
+  all.take([note()]);
+  // Nothing is left: it was given to somebody.
+  await settle('a');
+  expect(looks).toEqual(['a', 'b']);
+  await settle('b', 'a refusal');
+  expect(looks).toEqual(['a', 'b', 'a']);
+});
+
+it('asks nobody else where the one that was asked was given it', async () => {
+  const { all, looks, wait, settle } = waitingRoom();
+  const [a] = [wait('a'), wait('b'), wait('c')];
+  all.take([note()]);
+  a.gave({ pool: 'default', type: 'demo/hello', schemaVersion: 1 });
+  await settle('a', 'a task');
+  expect(looks).toEqual(['a', 'b']);
+});
+
+it('asks the next where the one that was asked waits no longer', async () => {
+  const { all, looks, wait, settle } = waitingRoom();
+  const [a] = [wait('a'), wait('b'), wait('c')];
+  all.take([note()]);
+  a.stop('gone');
+  await settle('a');
+  expect(looks).toEqual(['a', 'b', 'c']);
+});
+
+it('asks nobody for what he has no room for', () => {
+  const { all, looks, wait } = waitingRoom();
+  wait('a', ['demo/hello'], 0);
+  wait('b');
+  wait('c', ['demo/other']);
+  wait('d');
+  all.take([note()]);
+  expect(looks).toEqual(['b', 'd']);
+});
