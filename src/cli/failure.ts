@@ -1,3 +1,4 @@
+import { isNoCall } from '../client/errors.ts';
 import { hideKeys, hideSecrets, hideSecretsIn } from '../contract/hidden.ts';
 import { cutText, TaskError } from '../contract/index.ts';
 import { WireFault } from '../wire/fault.ts';
@@ -53,7 +54,9 @@ export function toFailure(thrown: unknown): Failure {
   if (thrown instanceof TaskError) {
     const { code, message, details, stack } = thrown;
     const hint = waitHint(thrown) ?? thrown.hint;
-    return clean({ code, exit: EXITS[code] ?? 'bug', message, hint, details, stack });
+    const noCall = isNoCall({ code, kind: details?.kind });
+    const exit = noCall ? 'not-the-contract' : (EXITS[code] ?? 'bug');
+    return clean({ code, exit, message, hint, details, stack });
   }
   if (thrown instanceof WireFault) {
     const { message, stack } = thrown;

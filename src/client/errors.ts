@@ -13,7 +13,7 @@ export function toTaskError(answer: Exclude<HttpAnswer<unknown>, { kind: 'ok' }>
     detail ?? title ?? known?.title ?? `The call was refused (${status})`,
     {
       retryable: busy(status),
-      hint: hint ?? known?.next,
+      hint: hint ?? (isNoCall(problem) ? NO_CALL : known?.next),
       details: { ...facts, status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
     },
   );
@@ -60,6 +60,20 @@ function busy(status: number): boolean {
 
 /** What does not mend itself while a caller waits. */
 const FOR_GOOD: ReadonlySet<NoAnswerCause> = new Set(['tls', 'redirect', 'too-large', 'aborted']);
+
+/** Not a task or worker is missing but the call itself: no id is wrong, the address or the version is. */
+export function isNoCall({
+  code,
+  kind,
+}: {
+  readonly code: string;
+  readonly kind?: unknown;
+}): boolean {
+  return code === 'NOT_FOUND' && kind === 'route';
+}
+
+const NO_CALL =
+  'Check the address; if it is right, that control plane is of a version without this call: update it.';
 
 const HINTS: Record<NoAnswerCause, string> = {
   dns: 'Check the address, and the DNS of this machine.',

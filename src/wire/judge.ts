@@ -4,6 +4,7 @@ import {
   CONTRACT_HEADER,
   CONTRACT_VERSION,
   makeProblem,
+  type Problem,
   type ProblemCode,
   pathText,
   problem,
@@ -91,12 +92,25 @@ export function judgeStrange(
   const other = otherContract(headers);
   const refused = other && status !== 426 ? undefined : asProblem(status, body);
   if (refused) {
-    const { problem } = refused;
+    const problem = withPathTooMuch(refused.problem, at);
     return { kind: 'refused', status, problem, sentAt, ...wait(asked ?? refused.retryAfterMs) };
   }
   const why = other ?? strangeWords(status, body, headers);
   const sentence = withoutKeys(`${at} ${why}.`);
   return { kind: 'no-answer', cause: 'not-the-contract', why: sentence, sentAt, ...wait(asked) };
+}
+
+/** A control plane that has not even the path of a call: most often the address goes on where it should have ended. */
+function withPathTooMuch(problem: Problem, at: string): Problem {
+  if (problem.code !== 'NOT_FOUND' || problem.kind !== 'route') return problem;
+  const { origin, pathname } = new URL(at);
+  if (pathname === '/') return problem;
+  const more = pathname.slice(0, wireDefaults.quotedChars);
+  return {
+    ...problem,
+    detail: `There is no control plane below ${more} at ${origin}: is "${more}" in the address too much?`,
+    hint: `Give the address without it: ${origin}.`,
+  };
 }
 
 function otherContract(headers: Arrived['headers']): string | undefined {

@@ -279,6 +279,16 @@ it('reads a config file only where it is named', async () => {
 });
 
 describe('what answers instead of a control plane', () => {
+  it('with a path too much is told so, and as no address of a control plane', async () => {
+    const plane = await startPlane();
+    const env = { ...producer(plane), INTERLOCK_URL: `${plane.url}/foo` };
+    const list = await interlock(['tasks', 'list'], { env });
+    expect(list).toMatchObject({ code: 76, out: '' });
+    expect(list.err).toContain('is "/foo" in the address too much?');
+    expect(list.err).toContain(`Give the address without it: ${plane.url}.`);
+    expect(list.err).not.toContain('Check the id');
+  });
+
   it('is told as unreachable where nothing listens', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -37,6 +37,25 @@ describe('what counts as an answer', () => {
     });
   });
 
+  it('asks whether the path of the address is too much where a control plane has no such path', () => {
+    const noRoute = arrived(404, problemText(404, { code: 'NOT_FOUND', kind: 'route' }));
+    const at = (address: string) => judge(noRoute, expected, address, 5, 0);
+    expect(at(`${AT}/foo/bar`)).toMatchObject({
+      kind: 'refused',
+      problem: {
+        code: 'NOT_FOUND',
+        kind: 'route',
+        detail: `There is no control plane below /foo/bar at ${AT}: is "/foo/bar" in the address too much?`,
+        hint: `Give the address without it: ${AT}.`,
+      },
+    });
+    expect(at(AT)).toMatchObject({ problem: { detail: 'changed' } });
+    const noTask = arrived(404, problemText(404, { code: 'NOT_FOUND', kind: 'task' }));
+    expect(judge(noTask, expected, `${AT}/foo`, 5, 0)).toMatchObject({
+      problem: { detail: 'changed' },
+    });
+  });
+
   it('takes retryAfterMs of the problem where no header says it', () => {
     expect(asked(arrived(429, problemText(429, { retryAfterMs: 250 })))).toMatchObject({
       retryAfterMs: 250,
