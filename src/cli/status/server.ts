@@ -155,11 +155,18 @@ async function listening(
   const last = clock.now() + limits.portWaitMs;
   for (;;) {
     const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
-      server.once('error', resolve);
-      server.listen({ host, port }, () => {
-        server.off('error', resolve);
+      // Each try takes both of its listeners with it: there are many tries.
+      const listens = () => {
+        server.off('error', fails);
         resolve(undefined);
-      });
+      };
+      const fails = (cause: NodeJS.ErrnoException) => {
+        server.off('listening', listens);
+        resolve(cause);
+      };
+      server.once('error', fails);
+      server.once('listening', listens);
+      server.listen({ host, port });
     });
     if (error === undefined) return;
     const inUse = error.code === 'EADDRINUSE';

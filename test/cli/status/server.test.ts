@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -150,6 +150,23 @@ describe('the status port', () => {
       message: expect.stringContaining(`127.0.0.1:${port}`),
       hint: expect.stringContaining('--status-listen'),
     });
+    // More tries than Node allows listeners before it warns of a leak.
+    const warned: string[] = [];
+    const warn = (warning: Error) => warned.push(warning.name);
+    process.on('warning', warn);
+    onTestFinished(() => void process.off('warning', warn));
+    let tries = 0;
+    const clock = Object.assign(Object.create(systemClock()), {
+      now: () => tries,
+      sleep: async () => ++tries > 0,
+    });
+    const patient = { ...statusDefaults, portWaitMs: EventEmitter.defaultMaxListeners + 5 };
+    await expect(
+      serveStatus(listen, PAGES, { ...around, clock, limits: patient }),
+    ).rejects.toMatchObject({ code: 'ADDRESS_IN_USE' });
+    await new Promise(setImmediate);
+    expect(tries).toBe(patient.portWaitMs);
+    expect(warned).toEqual([]);
     const later = serveStatus(listen, PAGES, around);
     other.close();
     const server = await later;
