@@ -23,6 +23,7 @@ import {
   makeServer,
   type Opened,
   parseListen,
+  refuseTaken,
   type SocketLimits,
   visibleHost,
 } from './socket.ts';
@@ -80,6 +81,7 @@ export async function serveControlPlane(options: ServeOptions): Promise<ServedCo
   const certificate = options.tls && readCertificate(options.tls, options.clock.wall());
   const beyond = !isLoopback(address.host);
   if (beyond) refuseOpen(address, options);
+  if (makesData(options)) await refuseTaken(address);
   const base = openBase(options);
   if (beyond && (await countKeys(base)) === 0) {
     await base.close();
@@ -180,6 +182,11 @@ function openBase(options: ServeOptions): Base {
     onLoss: ({ error, rescued }) =>
       options.log.error('store.lost', `${error.message} ${error.hint}`, { rescued }),
   });
+}
+
+/** A first start that could not listen would leave a folder of which nobody was told a key. */
+function makesData({ store, data }: ServeOptions): boolean {
+  return store !== 'memory' && data !== undefined && !isUsed(data);
 }
 
 /** What can be refused before anything is opened or made. */

@@ -261,6 +261,13 @@ export function listen(server: Server, { host, port }: Address): Promise<void> {
   });
 }
 
+/** Before anything is made: whether the address can be had. @throws TaskError `ADDRESS_IN_USE`, `LISTEN_FAILED`. */
+export async function refuseTaken(address: Address): Promise<void> {
+  const probe = createServer();
+  await listen(probe, address);
+  await new Promise((resolve) => probe.close(resolve));
+}
+
 /** Only this machine reaches it. What is written in another way counts as beyond: it is asked for more, never for less. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);

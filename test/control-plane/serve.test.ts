@@ -123,11 +123,14 @@ describe('a data folder', () => {
 describe('an address', () => {
   it('in use is told with the next step', async () => {
     const { port } = await serve(folder());
-    await expect(serve(folder(), { listen: `127.0.0.1:${port}` })).rejects.toMatchObject({
+    const refused = folder();
+    await expect(serve(refused, { listen: `127.0.0.1:${port}` })).rejects.toMatchObject({
       code: 'ADDRESS_IN_USE',
       message: expect.stringContaining(`127.0.0.1:${port}`),
       hint: expect.stringContaining('--listen'),
     });
+    // Nothing was made of which nobody was told a key.
+    expect(readdirSync(refused)).toEqual([]);
   });
 
   it('is a host and a port', async () => {

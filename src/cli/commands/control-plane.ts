@@ -1,11 +1,13 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { TaskError } from '../../contract/index.ts';
 import { VERSION } from '../../contract/version.ts';
 import { workerDefaults } from '../../core/defaults.ts';
+import { systemProcessInfo } from '../../system/process-info.ts';
 import { systemSocketOwners } from '../../system/socket-owners.ts';
 import { hostPort } from '../../wire/service-url.ts';
 import { agentLog } from '../agent-log.ts';
 import { defineCommand } from '../command.ts';
+import { DEV_LOCK, devListens } from '../dev/dev-lock.ts';
 import { exitCode } from '../exit-codes.ts';
 import { lifeLine } from '../life-line.ts';
 import { ownName } from '../own-name.ts';
@@ -115,6 +117,8 @@ export const controlPlaneCommand = defineCommand({
         );
         if (failed) throw failed;
       },
+    }).catch(async (error: unknown) => {
+      throw await withDev(error, io.cwd, listen.port);
     });
     const kept = data ? `tasks in ${data}` : 'tasks in memory, gone at the end';
     const listens = hostPort(listen.host, served.port);
@@ -146,5 +150,21 @@ export const controlPlaneCommand = defineCommand({
     return loss ? 'input-output' : 'ok';
   },
 });
+
+/** Most often it is `npm start` in another terminal that has the port. */
+async function withDev(error: unknown, cwd: string, port: number): Promise<unknown> {
+  if (!(error instanceof TaskError) || error.code !== 'ADDRESS_IN_USE') return error;
+  const pid = await devListens(join(cwd, DEV_LOCK), port, await systemProcessInfo());
+  if (pid === undefined) return error;
+  return new TaskError(
+    error.code,
+    `${error.message} It is interlock dev of this folder (process ${pid}).`,
+    {
+      hint: 'End that first, with Ctrl-C in its terminal (npm start), or use another port with --listen.',
+      cause: error,
+      details: { ...error.details, pid },
+    },
+  );
+}
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

@@ -1,6 +1,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { TaskError } from '../../contract/index.ts';
 import type { ProcessInfo } from '../../ports/process-info.ts';
+
+/** In the folder that `interlock dev` runs in. */
+export const DEV_LOCK = join('.interlock', 'dev.json');
 
 /** Says who runs `interlock dev` in a folder, so that a second one finds clear words instead of a locked spool. */
 export interface DevLock {
@@ -33,6 +37,24 @@ export async function takeDevLock(file: string, processes: ProcessInfo): Promise
       if (read(file)?.pid === pid) rmSync(file, { force: true });
     },
   };
+}
+
+/**
+ * Who has an address that another program of ours wanted: `interlock dev` of this folder, if it is that.
+ * @returns its process id.
+ */
+export async function devListens(
+  file: string,
+  port: number,
+  processes: ProcessInfo,
+): Promise<number | undefined> {
+  const holder = read(file);
+  if (holder?.url === undefined || portOf(holder.url) !== port) return undefined;
+  return (await lives(holder, processes)) ? holder.pid : undefined;
+}
+
+function portOf(url: string): number | undefined {
+  return URL.canParse(url) ? Number(new URL(url).port) : undefined;
 }
 
 function make(file: string, holder: Holder): boolean {

@@ -21,7 +21,7 @@ import type { ProgramName } from '../programs.ts';
 import type { Settings } from '../settings.ts';
 import { type ChildMessage, childDied, DevChild } from './child.ts';
 import { DEV_PROJECT, type DevKeys, devKeys, makeDevKeys } from './dev-keys.ts';
-import { type DevLock, takeDevLock } from './dev-lock.ts';
+import { DEV_LOCK, type DevLock, takeDevLock } from './dev-lock.ts';
 import { firstTask, nextThings } from './first-task.ts';
 import { npmGone } from './parent.ts';
 import { devScreen, type Screen } from './screen.ts';
@@ -46,7 +46,7 @@ export async function runDev(call: DevCall): Promise<ExitName> {
   makePrivateFolder(folder);
   // Keys and data are nobody else's; in a checkout of your own they must not get into git.
   writeFileSync(join(folder, '.gitignore'), '*\n');
-  const lock = await takeDevLock(join(folder, 'dev.json'), await systemProcessInfo());
+  const lock = await takeDevLock(join(io.cwd, DEV_LOCK), await systemProcessInfo());
   try {
     return await new DevSession(call, folder, lock).run();
   } finally {
