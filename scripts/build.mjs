@@ -20,8 +20,8 @@ const fresh = join(root, `dist.new-${process.pid}`);
 
 /** Entries that must start fast and small, and the packages that may not be loaded with them. */
 const light = {
-  host: ['undici', 'zod', 'yargs', 'hono', '@hono/node-server', 'eventsource'],
-  handler: ['undici', 'zod', 'yargs', 'hono', '@hono/node-server', 'eventsource'],
+  host: ['undici', 'zod', 'yargs', 'pino', 'hono', '@hono/node-server', 'eventsource'],
+  handler: ['undici', 'zod', 'yargs', 'pino', 'hono', '@hono/node-server', 'eventsource'],
   'sdk-agent': ['yargs', 'hono', '@hono/node-server', 'ajv', 'ajv-formats'],
 };
 

@@ -1,5 +1,11 @@
 /** What falls away from the bundle of the worker: parts of packages that load much of Node.js and that it never uses. */
+const PINO = /\/node_modules\/pino\/(lib\/|pino\.js$)/;
 const WORKER_UNUSED = [
+  // pino can write to files and from a thread of its own; ours writes by `system/line-writer.ts`.
+  { from: PINO, path: './transport', contents: 'module.exports = undefined;' },
+  { from: PINO, path: './lib/transport', contents: 'module.exports = undefined;' },
+  { from: PINO, path: 'sonic-boom', contents: 'module.exports = class {};' },
+  { from: PINO, path: 'worker_threads', contents: 'exports.isMainThread = true;' },
   {
     from: /\/node_modules\/signal-exit\//,
     path: 'assert',

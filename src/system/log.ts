@@ -1,4 +1,5 @@
 import { isatty } from 'node:tty';
+import { pino } from 'pino';
 import type { Log, LogFields, LogLevel } from '../ports/log.ts';
 import { lineWriter } from './line-writer.ts';
 import { redact, redactText } from './redact.ts';
@@ -22,7 +23,7 @@ export interface SystemLog extends Log {
   flush(): Promise<void>;
 }
 
-/** The log of a process: lines without secrets, to a writer that neither throws nor blocks. */
+/** The log of a process: pino's lines, without secrets, to a writer that neither throws nor blocks. */
 export function systemLog(options: SystemLogOptions = {}): SystemLog {
   const fd = options.fd ?? 2;
   const terminal = isatty(fd);
@@ -42,13 +43,20 @@ export function systemLog(options: SystemLogOptions = {}): SystemLog {
     return toLine(`${JSON.stringify(record)}\n`);
   });
 
-  let least = LEVELS.indexOf(options.level ?? 'info');
+  const logger = pino(
+    {
+      level: options.level ?? 'info',
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write: (json: string) => writer.write(toLine(json)) },
+  );
+
   const at = (level: LogLevel) => (event: string, text: string, fields?: LogFields) => {
-    if (LEVELS.indexOf(level) < least) return;
+    if (!logger.isLevelEnabled(level)) return;
     try {
-      const head = { level, time: new Date().toISOString(), event };
-      const record = { ...head, ...named(redact(fields ?? {})), msg: redactText(text) };
-      writer.write(toLine(`${JSON.stringify(record)}\n`));
+      logger[level]({ event, ...named(redact(fields ?? {})) }, redactText(text));
     } catch {
       // A value that cannot be written costs its line, never more.
     }
@@ -59,7 +67,7 @@ export function systemLog(options: SystemLogOptions = {}): SystemLog {
     warn: at('warn'),
     error: at('error'),
     setLevel: (level) => {
-      least = LEVELS.indexOf(level);
+      logger.level = level;
     },
     flush: () => writer.flush(),
   };
@@ -76,5 +84,4 @@ function named(fields: unknown): Record<string, unknown> {
   return safe;
 }
 
-const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 const OWN = new Set(['level', 'time', 'event', 'msg']);

@@ -32,7 +32,7 @@ it('lists in the SBOM what is inside: packages with the hashes of the lock, Node
   const { components, dependencies, serialNumber } = JSON.parse(read('sbom.cdx.json').toString());
   const of = (type: string) => components.filter((one: { type: string }) => one.type === type);
   const names = of('library').map(({ name }: { name: string }) => name);
-  expect(names).toEqual(expect.arrayContaining(['zod', '@hono/node-server', 'yargs']));
+  expect(names).toEqual(expect.arrayContaining(['zod', 'pino', '@hono/node-server', 'yargs']));
   expect(names).not.toContain('esbuild');
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   const zod = of('library').find(({ name }: { name: string }) => name === 'zod');
@@ -57,7 +57,7 @@ it('prints the licences of all that is in it', () => {
     maxBuffer: 1 << 24,
   });
   // toContain would show all of it.
-  for (const part of ['Interlock Tasks', 'zod ', 'Node.js 24.', 'OpenSSL', 'ICU'])
+  for (const part of ['Interlock Tasks', 'zod ', 'pino ', 'Node.js 24.', 'OpenSSL', 'ICU'])
     expect(said.includes(part), part).toBe(true);
 });
 
