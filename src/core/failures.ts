@@ -27,3 +27,6 @@ export function failureStands({ status, error, finishedAt }: TaskView, nowMs: nu
 export function isCatalogued(code: string): code is TaskErrorCode {
   return Object.hasOwn(taskErrorCodes, code);
 }
+
+/** Begins what is told of an attempt that was lost past its gate. */
+export const EFFECT_MAY_BE = 'The effect may or may not have taken place';

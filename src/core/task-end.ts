@@ -3,6 +3,7 @@ import type { EventKind, TaskErrorView, TaskStatus } from '../contract/index.ts'
 import { backoffMs } from './backoff.ts';
 import { taskDefaults } from './defaults.ts';
 import { consequence, gatePassed, type Happened } from './effect-safety.ts';
+import { EFFECT_MAY_BE } from './failures.ts';
 import { boundedProgress } from './lost-evidence.ts';
 import {
   type AttemptPhase,
@@ -211,7 +212,7 @@ function unknownOutcome(ending: Ending): TaskErrorView {
       : `there was no word from the handler (${reasonOf(ending)})`;
   return {
     code: 'OUTCOME_UNKNOWN',
-    message: `The effect may or may not have taken place: ${how} after the attempt had passed its gate.${saidOf(ending)} Look at the outside world, then resolve the task.`,
+    message: `${EFFECT_MAY_BE}: ${how} after the attempt had passed its gate.${saidOf(ending)} Look at the outside world, then resolve the task.`,
     retryable: false,
     details: { ...details(ending), reason: reasonOf(ending) },
   };

@@ -1,7 +1,7 @@
 import { taskErrorCodes } from '../contract/errors.ts';
 import type { TaskErrorView, TaskView } from '../contract/index.ts';
 import { durationWords } from './duration-words.ts';
-import { isCatalogued, isResolved } from './failures.ts';
+import { EFFECT_MAY_BE, isCatalogued, isResolved } from './failures.ts';
 
 /** What people are told of a task, the same wherever they look. */
 
@@ -22,7 +22,7 @@ export function noteOf(task: TaskView): string {
   }
   if (!error) return '';
   if (isResolved(error)) return oneLine(error.message);
-  return `${error.code}: ${oneLine(error.message)}${usedUp(task) ? ` (${attemptWords(task)})` : ''}`;
+  return `${error.code}: ${shortReason(error)}${usedUp(task) ? ` (${attemptWords(task)})` : ''}`;
 }
 
 /** How long it took: ` 4 min after submit, 3 min after its start`; empty while it has not ended. */
@@ -125,7 +125,19 @@ function spoolOf({ details }: TaskErrorView): string | undefined {
   return typeof details?.spool === 'string' ? details.spool : undefined;
 }
 
+const MAY_BE = `${EFFECT_MAY_BE}: `;
+
 const WITHOUT_LOG: ReadonlySet<string> = new Set(['ATTEMPTS_EXHAUSTED', 'UNDELIVERABLE']);
+
+/**
+ * The first line. Of an unknown outcome only what happened: what it means and what to do stands below, where all of it is
+ * shown, and in a list each row would say the same.
+ */
+function shortReason({ code, message }: TaskErrorView): string {
+  const line = oneLine(message);
+  if (code !== 'OUTCOME_UNKNOWN' || !line.startsWith(MAY_BE)) return line;
+  return line.slice(MAY_BE.length).split('. ', 1)[0] ?? '';
+}
 
 function oneLine(text: string): string {
   return text.split('\n', 1)[0] ?? '';

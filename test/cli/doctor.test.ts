@@ -407,6 +407,16 @@ describe('the spool', () => {
     expect(found({})).toEqual([]);
   });
 
+  it('says of the attempts of a worker that has gone that they were in work', () => {
+    const debt = (given: Partial<SpoolInspection>) =>
+      checkSpool({ ...sound, running: 1, ...given }, {}).find(({ name }) => name === 'spool debt');
+    expect(debt({})?.says).toBe('every report has been answered; 1 attempt is in work');
+    const owner = { ...sound.owner, state: 'gone' } as SpoolInspection['owner'];
+    expect(debt({ owner })?.says).toBe(
+      'every report has been answered; 1 attempt was in work when its worker ended: the next start tells it as lost',
+    );
+  });
+
   it('says how its worker is refused, without the key, and what to do about it', () => {
     const why = `the control plane refused our key or address (401 UNAUTHENTICATED): The key "gw2" was revoked il_${'a'.repeat(43)}`;
     const refusal = { at: '2026-01-01T00:00:00Z', why };

@@ -166,3 +166,18 @@ it('names the next step of an input that does not fit, and of a task that nobody
   const waitingFor = 'no worker for demo/x@1 in pool default';
   expect(next(shown(task({ waitingFor })))[0]).toContain('./bin/interlock tasks types');
 });
+
+it('an unknown outcome has a short reason in lists and beside the status, and all of it once below', () => {
+  const message =
+    'The effect may or may not have taken place: there was no word from the handler (timeout) after the attempt had passed its gate. It was stopped at its time limit of 4 s. Look at the outside world, then resolve the task.';
+  const error = { code: 'OUTCOME_UNKNOWN', message, retryable: false };
+  const view = task({ status: 'outcome-unknown', error, finishedAt: AT });
+  const reason =
+    'OUTCOME_UNKNOWN: there was no word from the handler (timeout) after the attempt had passed its gate';
+  expect(noteOf(view)).toBe(reason);
+  const lines = shown(view);
+  expect(lines.filter((line) => line.includes('Look at the outside world'))).toHaveLength(1);
+  expect(lines.find((line) => line.startsWith('status'))).toMatch(/passed its gate$/);
+  const own = { ...error, message: 'The bank gave no answer. It may have paid.' };
+  expect(noteOf({ ...view, error: own })).toBe(`OUTCOME_UNKNOWN: ${own.message}`);
+});

@@ -36,7 +36,10 @@ export const tasksList = defineCommand({
       help: 'Submitted since: 2026-12-01T08:00:00Z, or 2h ago as 2h',
     },
     until: { form: 'text', argument: 'instant', help: 'Submitted until' },
-    'needs-attention': { form: 'switch', help: 'Only what waits for a person' },
+    'needs-attention': {
+      form: 'switch',
+      help: 'Only what waits for a decision (tasks top has failures too)',
+    },
     limit: { form: 'text', argument: 'count', help: 'At most so many [50]' },
     all: { form: 'switch', help: 'All of them' },
     cursor: { form: 'text', argument: 'cursor', help: 'Go on from here' },
@@ -45,6 +48,7 @@ export const tasksList = defineCommand({
   settings: connectionSettings,
   examples: [
     ['tasks list', 'the newest 50'],
+    ['tasks list --needs-attention', 'what waits for a decision'],
     [
       'tasks list --status failed --status outcome-unknown --since 24h',
       'what went wrong since yesterday',

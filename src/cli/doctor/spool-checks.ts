@@ -161,8 +161,7 @@ function refusalChecks({ refusal, owner }: SpoolInspection): Check[] {
 
 function debtCheck({ pending, bytes, oldestMs, running, owner, refusal }: SpoolInspection): Check {
   if (pending === 0) {
-    const held = running === 0 ? '' : `; ${count(running, 'attempt is', 'attempts are')} in work`;
-    return ok('spool debt', `every report has been answered${held}`);
+    return ok('spool debt', `every report has been answered${heldWords(running, owner)}`);
   }
   const oldest = oldestMs === null ? '' : `, the oldest for ${durationWords(oldestMs)}`;
   const says = `${count(pending, 'report is', 'reports are')} not answered yet (${sizeWords(bytes)})${oldest}`;
@@ -176,6 +175,13 @@ function debtCheck({ pending, bytes, oldestMs, running, owner, refusal }: SpoolI
         : 'The worker tries again by itself; the control plane refuses it until that is mended.'
       : 'Start the worker that owns the spool: it sends them first.',
   );
+}
+
+/** Of a worker that has gone, nothing is in work any more. */
+function heldWords(running: number, owner: SpoolInspection['owner']): string {
+  if (running === 0) return '';
+  if (hasWorker(owner)) return `; ${count(running, 'attempt is', 'attempts are')} in work`;
+  return `; ${count(running, 'attempt was', 'attempts were')} in work when its worker ended: the next start tells ${running === 1 ? 'it' : 'them'} as lost`;
 }
 
 function damageChecks({
