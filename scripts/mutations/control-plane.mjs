@@ -154,8 +154,8 @@ export const controlPlane = [
   {
     name: 'a group that is run again tells the notes of its first run too',
     file: 'src/stores/command-queue.ts',
-    find: '      group.notes = [];\n      this.#group.again?.();',
-    replace: '      this.#group.again?.();',
+    find: '      group.notes = [];\n      group.told = 0;',
+    replace: '      group.told = 0;',
     unseen: 'its commands never throw',
     tests: ['test/stores/sqlite.test'],
   },

@@ -160,4 +160,12 @@ export const diskAndWire = [
     faults: 'html200=0.3',
     tests: ['test/transports/interlock', 'test/worker/http-answers'],
   },
+  {
+    name: 'an ended job whose report a slow disk keeps waiting is not marked as begun',
+    file: 'src/worker/on-disk.ts',
+    find: "this.#markThoseAt('ending', ending)",
+    replace: '{}',
+    unseen: 'its hosts tell each begin beforehand',
+    tests: ['test/worker/begin-marks'],
+  },
 ];

@@ -286,4 +286,12 @@ export const worker = [
     unseen: 'costs time, and breaks no promise',
     tests: ['test/core/type-pauses', 'test/worker/type-pauses'],
   },
+  {
+    name: 'more wait for a slot than may be claimed ahead',
+    file: 'src/core/claim-ahead.ts',
+    find: 'Math.min(1, slots, free(facts.waiting))',
+    replace: 'Math.min(1, slots)',
+    unseen: 'its handlers are longer than short ones',
+    tests: ['test/core/claim-ahead'],
+  },
 ];
