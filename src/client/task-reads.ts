@@ -10,6 +10,7 @@ import {
 } from '../contract/index.ts';
 import { clientDefaults } from '../core/defaults.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
+import { onAbort } from '../wire/on-abort.ts';
 import { checkCall } from './call-options.ts';
 import { idOf, type TaskRef } from './request.ts';
 import type { CallOptions, ServiceClient, TaskQuery } from './service-client.ts';
@@ -180,12 +181,11 @@ class TimeLimit {
   over = false;
   readonly #controller = new AbortController();
   readonly #timer: Timer | undefined;
-  readonly #outer: AbortSignal | undefined;
   readonly #abort = () => this.#controller.abort();
+  readonly #deaf: () => void;
 
   constructor(clock: Clock, timeoutMs: number | undefined, outer: AbortSignal | undefined) {
-    this.#outer = outer;
-    outer?.addEventListener('abort', this.#abort);
+    this.#deaf = onAbort(outer, this.#abort);
     if (outer?.aborted) this.#abort();
     if (timeoutMs === undefined) return;
     this.#timer = clock.timer(timeoutMs, () => {
@@ -200,7 +200,7 @@ class TimeLimit {
 
   end(): void {
     this.#timer?.cancel();
-    this.#outer?.removeEventListener('abort', this.#abort);
+    this.#deaf();
   }
 }
 

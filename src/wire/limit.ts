@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../ports/clock.ts';
 import { WireFault } from './fault.ts';
+import { onAbort } from './on-abort.ts';
 
 /**
  * Time limit and cancellation of one call. It has an abort signal of its own, so that a signal which lives
@@ -7,9 +8,9 @@ import { WireFault } from './fault.ts';
  */
 export class Limit {
   readonly #controller = new AbortController();
-  readonly #outer: AbortSignal | undefined;
   readonly #timer: Timer;
-  readonly #onAbort: () => void;
+  /** Stops listening to the caller's signal. */
+  readonly #deaf: () => void;
   /** Of the work that is waited for. */
   #reject: ((fault: WireFault) => void) | undefined;
 
@@ -19,10 +20,9 @@ export class Limit {
       this.#controller.abort(fault);
     };
     this.#timer = clock.timer(timeoutMs, () => stop(new WireFault('timeout', late(at, timeoutMs))));
-    this.#onAbort = () => stop(new WireFault('aborted', givenUp(at)));
-    this.#outer = outer;
-    outer?.addEventListener('abort', this.#onAbort);
-    if (outer?.aborted) this.#onAbort();
+    const given = () => stop(new WireFault('aborted', givenUp(at)));
+    this.#deaf = onAbort(outer, given);
+    if (outer?.aborted) given();
   }
 
   /** For the fetch: aborts when the time is over or the caller gives up. */
@@ -48,7 +48,7 @@ export class Limit {
   /** The call is over: nothing of it is left behind. */
   end(): void {
     this.#timer.cancel();
-    this.#outer?.removeEventListener('abort', this.#onAbort);
+    this.#deaf();
   }
 
   /** Ends a call that is still going on. */
