@@ -70,7 +70,8 @@ export const TaskProducer = class TaskProducer<
   }
 
   /**
-   * Ends its connections; idle ones do not keep a process alive. What is in the outbox stays there, for the next producer
+   * Ends its connections; idle ones do not keep a process alive. Calls that wait or are under way end with `CLIENT_CLOSED`, as
+   * does what is called afterwards. What is in the outbox stays there, for the next producer
    * with that folder, or `interlock tasks outbox flush`.
    */
   close(): Promise<void> {
@@ -102,7 +103,7 @@ export class TaskOperator extends Operator {
     this.#close = close;
   }
 
-  /** Ends its connections. Idle ones do not keep a process alive. */
+  /** Ends its connections; idle ones do not keep a process alive. Calls that wait, and later ones, end with `CLIENT_CLOSED`. */
   close(): Promise<void> {
     return this.#close();
   }

@@ -141,6 +141,13 @@ export const clientCodes = {
       next: 'Give it a terminal or a file with room; the message says whether a key was made.',
     },
   },
+  'The SDK’s producers and operators': {
+    CLIENT_CLOSED: {
+      title:
+        '`close()` of the `TaskProducer` or `TaskOperator` was called before there was an answer',
+      next: 'Call `close()` when all calls have ended. What was under way may have had its effect: submit it again with its idempotency key.',
+    },
+  },
   'Workers and their spool': {
     SPOOL_LOCKED: {
       exit: 'spool-locked',

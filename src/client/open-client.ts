@@ -45,7 +45,10 @@ export interface OpenClient {
   readonly client: ServiceClient;
   /** Another one for the same control plane, over the same connections. @param onAnswer see `ServiceClient`. */
   again(onAnswer?: () => void): ServiceClient;
-  /** Ends its connections. Twice is fine; idle ones do not keep a process alive. */
+  /**
+   * Ends its connections, and the calls of all its clients: what is asked from now on, and what waits or is under way on
+   * these connections, ends with `CLIENT_CLOSED`. Twice is fine; idle connections do not keep a process alive.
+   */
   close(): Promise<void>;
 }
 
@@ -56,11 +59,15 @@ export function openClient(options: ProducerClientOptions, { clock, random }: Ou
   const own = options.fetch ? undefined : openFetch({ clock, caFile, proxy });
   const fetch = options.fetch ?? (own as NonNullable<typeof own>).fetch;
   const door = new Door({ serviceUrl, key, clock, fetch, insecureHttp });
-  const make = (onAnswer?: () => void) =>
-    new ServiceClient({ door, clock, random, key, project, timeoutMs, batch, onAnswer });
+  const closing = new AbortController();
+  const common = { door, clock, random, key, project, timeoutMs, batch, closed: closing.signal };
+  const make = (onAnswer?: () => void) => new ServiceClient({ ...common, onAnswer });
   return {
     client: make(),
     again: make,
-    close: () => own?.close() ?? Promise.resolve(),
+    close: () => {
+      closing.abort();
+      return own?.close() ?? Promise.resolve();
+    },
   };
 }

@@ -49,7 +49,8 @@ import type { HttpAnswer } from '../wire/judge.ts';
 import type { KeySource } from '../wire/key.ts';
 import { type CallOptions, checkCall } from './call-options.ts';
 import { insist, Patience } from './patience.ts';
-import { type BatchItems, SubmitQueue, submitted } from './submit-queue.ts';
+import { SubmitQueue } from './submit-queue.ts';
+import { type BatchItems, submitted } from './submitted.ts';
 import { readTaskHints, type TaskHintListener } from './task-hints.ts';
 
 export interface ServiceClientOptions {
@@ -64,6 +65,8 @@ export interface ServiceClientOptions {
   readonly timeoutMs?: number | undefined;
   /** Submissions that come while others are under way go together, as one call [true]. */
   readonly batch?: boolean | undefined;
+  /** Aborts when it is closed: then nothing is asked any more. */
+  readonly closed: AbortSignal;
   /** Told of each success: the control plane is there. */
   readonly onAnswer?: (() => void) | undefined;
 }
@@ -80,12 +83,13 @@ export class ServiceClient {
   #info: ServiceInfo | undefined;
   #checked: Promise<Unsuccessful | undefined> | undefined;
   #learnAgainAt = Number.NEGATIVE_INFINITY;
-  readonly #queue = new SubmitQueue(this);
+  readonly #queue: SubmitQueue;
 
   constructor(options: ServiceClientOptions) {
     this.#options = options;
     this.clock = options.clock;
     this.random = options.random;
+    this.#queue = new SubmitQueue(this, options.closed);
   }
 
   /** As people write the address. */
@@ -109,7 +113,9 @@ export class ServiceClient {
     request: SubmitRequest,
     how: CallOptions = {},
   ): Promise<{ task: TaskView; replayed: boolean }> {
-    const ticket = { text: JSON.stringify(request), alone: this.#options.batch === false };
+    const { idempotencyKey } = request;
+    const alone = this.#options.batch === false;
+    const ticket = { text: JSON.stringify(request), idempotencyKey, alone };
     const { signal } = how;
     const once = (timeoutMs: number) => this.#queue.send(ticket, { timeoutMs, signal });
     const done = await insist(this.patience(how), workerDefaults.requestTimeoutMs, once);
@@ -226,7 +232,8 @@ export class ServiceClient {
   patience(how: CallOptions = {}): Patience {
     checkCall(how);
     const timeoutMs = how.timeoutMs ?? this.#options.timeoutMs ?? clientDefaults.timeoutMs;
-    return new Patience(this.clock, this.random, timeoutMs, how.signal);
+    const { clock, random } = this;
+    return new Patience(clock, random, timeoutMs, this.#options.closed, how.signal);
   }
 
   #get<T>(

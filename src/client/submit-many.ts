@@ -5,10 +5,10 @@
  */
 import { limits, type SubmitRequest, TaskError, type TaskView } from '../contract/index.ts';
 import { afterRefusedBatch, type BatchLimits, batches } from '../core/batches.ts';
-import { judgeItem } from '../wire/judge.ts';
+import { clientClosed } from './closed.ts';
 import { toTaskError, worthAgain } from './errors.ts';
 import type { CallOptions, ServiceClient } from './service-client.ts';
-import { submitted } from './submit-queue.ts';
+import { judgeSubmitted } from './submitted.ts';
 
 /** What became of one of many tasks. */
 export type SubmitOutcome =
@@ -23,7 +23,10 @@ export type SubmitOutcome =
 interface Item {
   /** Its body. */
   readonly text: string;
+  readonly idempotencyKey: string | undefined;
   readonly index: number;
+  /** What a batch said in place of its answer: from then on it goes by itself. */
+  strange?: TaskError;
 }
 
 /** Never rejects for a single task; `outcomes` are in the order of `requests`. */
@@ -35,11 +38,15 @@ export async function submitMany(
   const outcomes: (SubmitOutcome | undefined)[] = requests.map((request) =>
     request instanceof TaskError ? { ok: false, error: request } : undefined,
   );
-  let waiting = requests.flatMap((request, index) =>
-    request instanceof TaskError ? [] : [{ text: JSON.stringify(request), index }],
-  );
+  let waiting = requests.flatMap((request, index) => {
+    if (request instanceof TaskError) return [];
+    const { idempotencyKey } = request;
+    return [{ text: JSON.stringify(request), idempotencyKey, index } as Item];
+  });
   if (waiting.length === 0) return outcomes as SubmitOutcome[];
   const patience = client.patience(how);
+  if (patience.closed)
+    return outcomes.map((one) => one ?? { ok: false, error: clientClosed(false) });
   const sizes = await limitsOf(client, how);
   for (;;) {
     const again: { item: Item; error: TaskError }[] = [];
@@ -52,13 +59,20 @@ export async function submitMany(
       }
     };
     const bytesOf = ({ text }: Item) => Buffer.byteLength(text);
-    for (const group of batches(waiting, bytesOf, sizes))
+    const alone = waiting.filter(({ strange }) => strange);
+    const together = waiting.filter(({ strange }) => !strange);
+    for (const group of batches(together, bytesOf, sizes))
       await sendGroup(client, group, how, settle);
+    for (const item of alone)
+      if (patience.left > 0) await sendSingle(client, item, how, settle);
+      else settle(item, { ok: false, error: item.strange as TaskError });
     if (again.length === 0) return outcomes as SubmitOutcome[];
     // Some went well: the peer is there, so the next wait is a short one.
     if (again.length < waiting.length) patience.renewed();
     if (!(await patience.wait(retryAfterMs))) {
-      for (const { item, error } of again) outcomes[item.index] = { ok: false, error };
+      const closed = patience.closed ? clientClosed(true) : undefined;
+      for (const { item, error } of again)
+        outcomes[item.index] = { ok: false, error: closed ?? error };
       return outcomes as SubmitOutcome[];
     }
     waiting = again.map(({ item }) => item);
@@ -79,10 +93,14 @@ async function sendGroup(
   );
   if (answer.kind === 'ok') {
     for (const [i, item] of group.entries()) {
-      const one = judgeItem(answer.value[i], submitted, client.shown, answer.sentAt);
-      if (one.kind === 'ok')
+      const one = judgeSubmitted(answer.value[i], item.idempotencyKey, client.shown, answer.sentAt);
+      if (one.kind === 'ok') {
         settle(item, { ok: true, task: one.value, replayed: one.status === 200 });
-      else settle(item, { ok: false, error: toTaskError(one) }, one.retryAfterMs);
+        continue;
+      }
+      const error = toTaskError(one);
+      if (one.kind === 'no-answer') item.strange = error;
+      settle(item, { ok: false, error }, one.retryAfterMs);
     }
     return;
   }

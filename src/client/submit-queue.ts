@@ -3,45 +3,24 @@
  * answer, a time limit and an abort signal of its own, as if it had been a single call. When they go and what a refused
  * batch means is decided in `core/gathering`.
  */
-import { type TaskView, taskView } from '../contract/index.ts';
-import { plainTaskView } from '../contract/plain-answers.ts';
+import type { TaskView } from '../contract/index.ts';
 import type { BatchLimits } from '../core/batches.ts';
-import { workerDefaults } from '../core/defaults.ts';
 import { afterBatch, goNow } from '../core/gathering.ts';
 import { submitDefaults } from '../core/submit-defaults.ts';
-import type { Clock, Timer } from '../ports/clock.ts';
-import { type HttpAnswer, judgeItem } from '../wire/judge.ts';
-import { givenUp, late } from '../wire/limit.ts';
-
-export type BatchItems = readonly { readonly status: number; readonly body: unknown }[];
-
-/** One submission, through all of its tries. */
-export interface Ticket {
-  /** Its body: what is repeated is the same. */
-  readonly text: string;
-  /** Wished so, or it was in a batch that failed as a whole: from then on it hurts nobody, and nobody hurts it. */
-  alone: boolean;
-}
-
-/** How long one try may take, and who may end it. */
-export interface TryOptions {
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
-}
+import type { Timer } from '../ports/clock.ts';
+import type { HttpAnswer } from '../wire/judge.ts';
+import { onAbort } from '../wire/on-abort.ts';
+import { clientClosed } from './closed.ts';
+import { Member, type MemberCalls, type Ticket, type TryOptions } from './submit-member.ts';
+import { type BatchItems, judgeSubmitted } from './submitted.ts';
 
 /** What it needs of a `ServiceClient`. */
-export interface SubmitCalls {
-  readonly clock: Clock;
-  /** The control plane, as people write it. */
-  readonly shown: string;
+export interface SubmitCalls extends MemberCalls {
   /** As far as they are known. */
   readonly limits: BatchLimits & { readonly inlineBytes: number };
   submitOnce(text: string, how: TryOptions): Promise<HttpAnswer<TaskView>>;
   submitBatch(texts: readonly string[], how: TryOptions): Promise<HttpAnswer<BatchItems>>;
 }
-
-/** What a submission's answer counts as, alone or in a batch. */
-export const submitted = { statuses: [200, 201], schema: taskView, plain: plainTaskView } as const;
 
 export class SubmitQueue {
   readonly #calls: SubmitCalls;
@@ -53,8 +32,12 @@ export class SubmitQueue {
   #looks = false;
   #noBatchBefore = Number.NEGATIVE_INFINITY;
 
-  constructor(calls: SubmitCalls) {
+  /** @param closed those that wait then end with `CLIENT_CLOSED`; what is under way ends with its connection. */
+  constructor(calls: SubmitCalls, closed: AbortSignal) {
     this.#calls = calls;
+    onAbort(closed, () => {
+      for (const one of this.#waiting.splice(0)) one.fail(clientClosed(true));
+    });
   }
 
   /** One try. Rejects only where a single call would. */
@@ -147,11 +130,16 @@ export class SubmitQueue {
       this.#noBatchBefore = now + submitDefaults.batchPauseMs;
       this.#singly(group, now);
     } else if (answer.kind === 'ok')
-      for (const [i, one] of group.entries())
-        one.settle(judgeItem(answer.value[i], submitted, shown, answer.sentAt));
+      for (const [i, one] of group.entries()) {
+        const { ticket } = one;
+        const own = judgeSubmitted(answer.value[i], ticket.idempotencyKey, shown, answer.sentAt);
+        // Whoever leaves it out of a batch, or mixes it up, may do so each time.
+        if (own.kind === 'no-answer') ticket.alone = true;
+        one.settle(own);
+      }
     else
       for (const one of group) {
-        one.ticket.alone = true;
+        if (next === 'each-alone') one.ticket.alone = true;
         one.settle(answer);
       }
   }
@@ -170,94 +158,6 @@ export class SubmitQueue {
       this.#underWay--;
       this.#lookSoon();
     }
-  }
-}
-
-/** A try that waits for others, or is under way with them. */
-class Member {
-  readonly ticket: Ticket;
-  readonly untilMs: number;
-  settled = false;
-  readonly #calls: SubmitCalls;
-  readonly #how: TryOptions;
-  readonly #sentAt: number;
-  readonly #resolve: (answer: HttpAnswer<TaskView>) => void;
-  readonly #reject: (error: unknown) => void;
-  #timer: Timer | undefined;
-  #left: (() => void) | undefined;
-
-  constructor(
-    calls: SubmitCalls,
-    ticket: Ticket,
-    how: TryOptions,
-    now: number,
-    resolve: (answer: HttpAnswer<TaskView>) => void,
-    reject: (error: unknown) => void,
-  ) {
-    this.#calls = calls;
-    this.ticket = ticket;
-    this.#how = how;
-    this.#sentAt = now;
-    this.untilMs = now + how.timeoutMs;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    how.signal?.addEventListener('abort', this.#abort);
-    // Who has the usual time need not be watched before the call begins: none that is under way lasts longer.
-    if (how.timeoutMs < workerDefaults.requestTimeoutMs) this.#watch(how.timeoutMs);
-  }
-
-  /** Somebody still waits for it. */
-  isWanted(now: number): boolean {
-    if (this.untilMs <= now) this.#late();
-    return !this.settled;
-  }
-
-  /** What is left for a call of its own. */
-  left(now: number): TryOptions {
-    return { timeoutMs: Math.max(1, this.untilMs - now), signal: this.#how.signal };
-  }
-
-  /** It goes with others. @param sureMs the call lasts that long; who has to be told before is watched. */
-  travel(sureMs: number, now: number, left: () => void): void {
-    this.#left = left;
-    if (!this.#timer && this.untilMs < sureMs) this.#watch(this.untilMs - now);
-  }
-
-  /** It goes on alone: the call watches its time and its signal. */
-  follow(call: Promise<HttpAnswer<TaskView>>): void {
-    this.#end();
-    call.then(this.#resolve, this.#reject);
-  }
-
-  settle(answer: HttpAnswer<TaskView>): void {
-    if (this.settled) return;
-    this.#end();
-    this.#resolve(answer);
-  }
-
-  fail(error: unknown): void {
-    if (this.settled) return;
-    this.#end();
-    this.#reject(error);
-  }
-
-  #watch(ms: number): void {
-    this.#timer = this.#calls.clock.timer(ms, this.#late);
-  }
-
-  readonly #late = () => this.#leave('timeout', late(this.#calls.shown, this.#how.timeoutMs));
-  readonly #abort = () => this.#leave('aborted', givenUp(this.#calls.shown));
-
-  #leave(cause: 'timeout' | 'aborted', why: string): void {
-    const left = this.#left;
-    this.settle({ kind: 'no-answer', cause, why, sentAt: this.#sentAt });
-    left?.();
-  }
-
-  #end(): void {
-    this.settled = true;
-    this.#timer?.cancel();
-    this.#how.signal?.removeEventListener('abort', this.#abort);
   }
 }
 

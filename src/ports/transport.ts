@@ -61,6 +61,8 @@ export type Answer<T> =
       readonly cause: NoAnswerCause;
       readonly sentAt: number;
       readonly retryAfterMs?: number;
+      /** Of an answer that is no success and none of the contract's. */
+      readonly status?: number;
     };
 
 export type NoAnswerCause =

@@ -97,7 +97,8 @@ export function judgeStrange(
   }
   const why = other ?? strangeWords(status, body, headers);
   const sentence = withoutKeys(`${at} ${why}.`);
-  return { kind: 'no-answer', cause: 'not-the-contract', why: sentence, sentAt, ...wait(asked) };
+  const cause = 'not-the-contract';
+  return { kind: 'no-answer', cause, status, why: sentence, sentAt, ...wait(asked) };
 }
 
 /** A control plane that has not even the path of a call: most often the address goes on where it should have ended. */

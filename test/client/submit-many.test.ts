@@ -71,7 +71,7 @@ describe('submitMany', () => {
     expect(tasks).toHaveLength(10);
   });
 
-  it('repeats only what got no answer', async () => {
+  it('repeats only what got no answer, by itself what a batch left out', async () => {
     const people = await People.start();
     const producer = await people.producer();
     let first = true;
@@ -87,8 +87,36 @@ describe('submitMany', () => {
     };
     const outcomes = await people.settled(producer.submitMany(many(5)));
     expect(outcomes.every(({ ok }) => ok)).toBe(true);
-    expect(batchSizes(people)).toEqual([5, 3]);
+    expect(batchSizes(people)).toEqual([5, 1]);
+    expect(people.bodies('/tasks')).toHaveLength(2);
     expect(people.sent.at(-1)?.at).toBeGreaterThanOrEqual(3_000);
+  });
+
+  it('believes no answer that names another submission', async () => {
+    const people = await People.start();
+    const producer = await people.producer();
+    people.mishap = async (go, { path }) =>
+      path === '/tasks/batch'
+        ? Response.json(((await (await go()).json()) as []).reverse())
+        : undefined;
+    const keys = ['a', 'b', 'c', 'd'];
+    const given = many(4).map((one, n) => ({ ...one, idempotencyKey: keys[n] }));
+    const outcomes = await people.settled(producer.submitMany(given));
+    expect(outcomes.map((one) => one.ok && one.task.idempotencyKey)).toEqual(keys);
+    expect(batchSizes(people)).toEqual([4]);
+  });
+
+  it('asks what a batch left out no longer than its time', async () => {
+    const people = await People.start();
+    const producer = await people.producer({ timeoutMs: 12_000 });
+    people.mishap = async (_, { path, method }) => {
+      if (path === '/tasks/batch') return Response.json([]);
+      if (method === 'POST') await people.world.clock.sleep(20_000);
+      return undefined;
+    };
+    const outcomes = await people.settled(producer.submitMany(many(9)));
+    expect(outcomes).toMatchObject(Array(9).fill({ ok: false, error: { retryable: true } }));
+    expect(people.bodies('/tasks')).toHaveLength(2);
   });
 
   it('halves a batch that is refused whole, down to single calls', async () => {

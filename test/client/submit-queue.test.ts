@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { CallOptions } from '../../src/client/service-client.ts';
-import type { Producer } from '../../src/client/task-producer.ts';
+import { Producer } from '../../src/client/task-producer.ts';
 import { workerDefaults } from '../../src/core/defaults.ts';
 import { submitDefaults } from '../../src/core/submit-defaults.ts';
+import { WireFault } from '../../src/wire/fault.ts';
+import type { WireFetch } from '../../src/wire/fetch.ts';
 import { html, People, refusal, reset } from './people.ts';
 
 type Options = CallOptions & { idempotencyKey?: string };
@@ -147,6 +149,32 @@ describe('each submission of a batch', () => {
     expect(seen.map(({ replayed }) => replayed)).toEqual([false, false, false, true]);
   });
 
+  it.each([
+    ['empty', () => Response.json([])],
+    [
+      'nonsense for each',
+      async (go: () => Promise<Response>) =>
+        Response.json(((await (await go()).json()) as []).map(() => ({ status: 299, body: 1 }))),
+    ],
+  ])('is repeated by itself where the answer is %s', async (_, answer) => {
+    const people = await People.start();
+    onBatch(people, answer);
+    await people.settled(Promise.all(submitAll(await people.producer(), 30)));
+    expect(calls(people).filter((count) => count > 0)).toEqual([29]);
+  });
+
+  it('is repeated by itself where it is answered with the task of another', async () => {
+    const people = await People.start();
+    const producer = await people.producer();
+    onBatch(people, async (go) => Response.json(((await (await go()).json()) as []).reverse()));
+    const keys = (n: number) => ({ idempotencyKey: `key-${n}` });
+    const seen = await people.settled(Promise.all(submitAll(producer, 5, keys)));
+    expect(seen.map(({ idempotencyKey }) => idempotencyKey)).toEqual(
+      seen.map((_, n) => keys(n).idempotencyKey),
+    );
+    expect(new Set(seen.map(({ id }) => id)).size).toBe(5);
+  });
+
   it('ends at its own time, and its neighbours go on', async () => {
     const people = await People.start();
     const producer = await people.producer();
@@ -252,7 +280,8 @@ describe('a batch that fails as a whole', () => {
     ['has a method that is not known', () => refusal(405, 'UNSUPPORTED_OPERATION')],
     ['is too large', () => html(413)],
     ['has a bad item', () => refusal(400, 'INVALID_REQUEST')],
-    ['meets a proxy', () => html(502)],
+    ['meets a page', () => html(404)],
+    ['meets a page of success', () => html(200)],
   ])(
     'because it %s goes as single calls at once, and so do others for a while',
     async (_, answer) => {
@@ -291,8 +320,38 @@ describe('a batch that fails as a whole', () => {
     onBatch(people, () => refusal(429, 'RATE_LIMITED', { 'retry-after': '7' }));
     const seen = await people.settled(Promise.all(submitAll(producer, 4)));
     expect(seen).toHaveLength(4);
-    expect(calls(people)).toEqual([0, 3, 0, 0, 0]);
-    expect(people.sent.at(-3)?.at).toBeGreaterThanOrEqual(7_000);
+    expect(calls(people).slice(0, 2)).toEqual([0, 3]);
+    expect(people.sent.filter(({ method }) => method === 'POST')[2]?.at).toBeGreaterThan(7_000);
+  });
+
+  it('with 429 goes together again after the wait', async () => {
+    const people = await People.start();
+    const producer = await people.producer();
+    people.mishap = async () => {
+      const busy = people.nowMs < 3_000;
+      await people.world.clock.sleep(20);
+      return busy ? refusal(429, 'RATE_LIMITED', { 'retry-after': '3' }) : undefined;
+    };
+    await people.settled(Promise.all(submitAll(producer, 60)));
+    const again = people.sent.filter(({ method, at }) => method === 'POST' && at >= 3_000);
+    expect(again.some(({ path }) => path === '/tasks/batch')).toBe(true);
+    expect(again.length).toBeLessThan(30);
+  });
+
+  it.each([
+    ['busy and says for how long', () => html(503, { 'retry-after': '3' }), 3_000],
+    ['without anybody behind it', () => html(502), 1],
+  ])('at a proxy that is %s waits as each of its submissions would', async (_, answer, atLeast) => {
+    const people = await People.start();
+    const producer = await people.producer();
+    people.mishap = () => (people.nowMs < 1 ? answer() : undefined);
+    const first = Promise.all(submitAll(producer, 30));
+    await people.settled(first);
+    const posts = people.sent.filter(({ method }) => method === 'POST');
+    expect(posts.filter(({ at }) => at < atLeast).map(({ path }) => path)).toEqual([
+      '/tasks',
+      '/tasks/batch',
+    ]);
   });
 
   it('because of the key is refused for each, at once', async () => {
@@ -324,4 +383,77 @@ describe('a batch that fails as a whole', () => {
       workerDefaults.requestTimeoutMs + submitDefaults.gatherMs,
     );
   });
+});
+
+describe('a client that is closed', () => {
+  const closed = { status: 'rejected', reason: { code: 'CLIENT_CLOSED', retryable: false } };
+
+  it('ends those that wait for others, for a next try or for an answer of a closed connection', async () => {
+    const people = await People.start();
+    const fetch: WireFetch = (_, { signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+        cut.push(() => reject(new WireFault('cut', 'The connection was closed.')));
+      });
+    const cut: (() => void)[] = [];
+    const { client, close } = await people.client('task-producer', { fetch });
+    const all = Promise.allSettled(submitAll(new Producer(client), 30));
+    const others = Promise.allSettled([
+      client.getTask('tsk_1'),
+      client.submit(body, { timeoutMs: 0 }),
+    ]);
+    await people.settled(people.world.clock.sleep(1));
+    await close();
+    for (const one of cut) one();
+    expect(await people.settled(all)).toMatchObject(Array(30).fill(closed));
+    expect(await people.settled(others)).toMatchObject([closed, closed]);
+    expect(people.nowMs).toBe(1);
+  });
+
+  it('wakes whoever waits before the next try', async () => {
+    const people = await People.start();
+    const { client, close } = await people.client('task-producer');
+    people.mishap = () => html(503, { 'retry-after': '30' });
+    const all = Promise.allSettled([client.submit(body), client.getTask('tsk_1')]);
+    await people.settled(people.world.clock.sleep(1_000));
+    await close();
+    expect(await people.settled(all)).toMatchObject([closed, closed]);
+    expect(people.nowMs).toBe(1_000);
+  });
+
+  it('asks nothing any more', async () => {
+    const people = await People.start();
+    const { client, again, close } = await people.client('task-producer');
+    const producer = new Producer(client);
+    await close();
+    const all = [producer.submit('a', 1, 1), again().getTask('tsk_1'), producer.get('tsk_1')];
+    expect(await Promise.allSettled(all)).toMatchObject([closed, closed, closed]);
+    expect(await producer.submitMany([{ type: 'a', schemaVersion: 1, input: 1 }])).toMatchObject([
+      { ok: false, error: { code: 'CLIENT_CLOSED' } },
+    ]);
+    expect(people.sent).toEqual([]);
+  });
+
+  const body = { type: 'a', schemaVersion: 1, input: 1 };
+});
+
+it('a signal that many submissions share has one listener, and keeps none', async () => {
+  const people = await People.start();
+  const producer = await people.producer();
+  const { signal } = new AbortController();
+  const counted = { added: 0, open: 0 };
+  const [add, remove] = [signal.addEventListener, signal.removeEventListener];
+  signal.addEventListener = (...given: Parameters<typeof add>) => {
+    counted.added++;
+    counted.open++;
+    add.apply(signal, given);
+  };
+  signal.removeEventListener = (...given: Parameters<typeof remove>) => {
+    counted.open--;
+    remove.apply(signal, given);
+  };
+  people.mishap = () => (people.nowMs < 1 ? html(503) : undefined);
+  await people.settled(Promise.all(submitAll(producer, 200, () => ({ signal }))));
+  expect(counted.open).toBe(0);
+  expect(counted.added).toBeLessThan(10);
 });

@@ -30,18 +30,40 @@ describe('a batch call', () => {
     expect(afterBatch({ kind: 'ok' })).toBe('items');
   });
 
-  it.each([401, 403, 408, 425, 426, 429, 500, 502, 503])('refused with %i: each is', (status) => {
-    expect(afterBatch({ kind: 'refused', status })).toBe('all');
+  it.each([401, 403, 408, 425, 426, 429])('refused with %i: each is', (status) => {
+    expect(afterBatch({ kind: 'refused', status })).toBe('each');
+  });
+
+  it.each([500, 502, 503])('refused with %i: each is, and asks again alone', (status) => {
+    expect(afterBatch({ kind: 'refused', status })).toBe('each-alone');
   });
 
   it.each([400, 404, 405, 409, 413, 415, 422])('refused with %i: each goes singly', (status) => {
     expect(afterBatch({ kind: 'refused', status })).toBe('singly');
   });
 
-  it('without an answer has none for each; with a strange one each goes singly', () => {
-    for (const cause of ['dns', 'connect', 'tls', 'proxy', 'timeout', 'cut'] as const)
-      expect(afterBatch({ kind: 'no-answer', cause })).toBe('all');
-    for (const cause of ['not-the-contract', 'redirect', 'too-large'] as const)
+  it.each(['dns', 'connect', 'tls', 'proxy', 'timeout', 'cut'] as const)(
+    'without an answer (%s): each has none, and asks again alone',
+    (cause) => {
+      expect(afterBatch({ kind: 'no-answer', cause })).toBe('each-alone');
+    },
+  );
+
+  const strange = { kind: 'no-answer', cause: 'not-the-contract' } as const;
+
+  it('with an answer that nobody understands: each goes singly', () => {
+    expect(afterBatch(strange)).toBe('singly');
+    for (const cause of ['redirect', 'too-large'] as const)
       expect(afterBatch({ kind: 'no-answer', cause })).toBe('singly');
+    for (const status of [401, 403, 404, 405, 418])
+      expect(afterBatch({ ...strange, status })).toBe('singly');
+  });
+
+  it('with a page of a proxy that is busy, or has nobody behind it: each waits', () => {
+    for (const status of [408, 425, 429])
+      expect(afterBatch({ ...strange, status, retryAfterMs: 1 })).toBe('each');
+    for (const status of [500, 502, 503, 504])
+      expect(afterBatch({ ...strange, status })).toBe('each-alone');
+    expect(afterBatch({ ...strange, status: 404, retryAfterMs: 0 })).toBe('each-alone');
   });
 });
