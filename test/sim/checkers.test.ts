@@ -210,6 +210,19 @@ describe('the checker', () => {
     expect(checkers.find(({ name }) => name === 'sessions')?.check(bad)).toHaveLength(2);
   });
 
+  it('calm takes a failure of a handler for none of the worker', () => {
+    const calm = checkers.find(({ name }) => name === 'calm');
+    const told = (lines: string[]) =>
+      calm?.check(finished({ logs: [{ lines, bugs: [], secrets: [] } as never] }));
+    const over = '9 w1 warn attempt.over demo/hello@1 (task tsk_1)';
+    const stopped =
+      '8 w1 warn handler.stopping demo/hello@1 (task tsk_1) is being stopped (timeout); it has 10.0 s.';
+    expect(told([`${over} has failed (X), acknowledged.`, stopped])).toEqual([]);
+    expect(told([`${over} is lost (timeout). It was stopped.`])).toEqual([]);
+    const lease = `${over} is lost (lease).`;
+    expect(told([lease, '9 w1 warn claim.paused Nothing is claimed'])).toHaveLength(2);
+  });
+
   it('calm and prompt say nothing where something went wrong', () => {
     for (const name of ['calm', 'prompt']) {
       const { bad } = cases[name] as { bad: Finished };
