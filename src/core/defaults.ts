@@ -140,10 +140,6 @@ export const workerDefaults = {
    */
   claimWithReportMs: 5,
   pollMinMs: SECOND,
-  /** A claim of an idle worker waits so long at the control plane: proxies let a call take 30 s and more. */
-  claimWaitMs: 20 * SECOND,
-  /** No claim waits for so long after one that got no answer: what stands between may not let a call wait. */
-  claimWaitRetry: { initialMs: 5 * SECOND, factor: 4, maxMs: 10 * MINUTE, jitter: 0.2 },
   /** While hints work. */
   pollMaxMs: 15 * SECOND,
   /** While they do not. */

@@ -7,6 +7,7 @@ import { CLAIM_WAIT, type ClaimAnswer, type ClaimRequest, type Want } from '../c
 import { bounds } from '../contract/limits.ts';
 import { backoffMs } from '../core/backoff.ts';
 import { type Ahead, nothingAhead } from '../core/claim-ahead.ts';
+import { claimWaitDefaults } from '../core/claim-wait-defaults.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { afterClaim, firstPoll, pollDelayMs, slowest } from '../core/polling.ts';
 import type { Answer } from '../ports/transport.ts';
@@ -16,7 +17,7 @@ import { Claimed } from './claimed.ts';
 import type { WorkerContext } from './context.ts';
 import { keyRetry, pauseMs, refusesKey } from './refusals.ts';
 import type { ReportLoop } from './report-loop.ts';
-import { waitingClaim, withoutWait } from './waiting-claim.ts';
+import { type WaitedFor, waitingClaim, withoutWait } from './waiting-claim.ts';
 
 export class ClaimLoop {
   readonly #ctx: WorkerContext;
@@ -31,7 +32,7 @@ export class ClaimLoop {
   #failures = 0;
   /** Not before that, whatever wakes it: after a failure, or as the control plane asked. */
   #retryAt = Number.NEGATIVE_INFINITY;
-  /** Of the last claim that brought nothing and came after another that brought nothing. */
+  /** Of the last claim that brought nothing and came after another that brought nothing, or ended the wait of one. */
   #fruitlessAt = Number.NEGATIVE_INFINITY;
   #polling = firstPoll;
   /** Claims that waited and failed, in a row. */
@@ -86,7 +87,7 @@ export class ClaimLoop {
     const { heldBack, hintsWork, settings } = this.#ctx;
     if (heldBack || this.#want().length === 0 || this.#most === 0) return undefined;
     const facts = { hintsWork, pollAfterMs: this.#pollAfterMs, maxMs: settings.pollMaxMs };
-    return pollDelayMs(slowest, facts, 0) + (this.#mayWait() ? workerDefaults.claimWaitMs : 0);
+    return pollDelayMs(slowest, facts, 0) + (this.#mayWait() ? claimWaitDefaults.waitMs : 0);
   }
 
   #over(): boolean {
@@ -130,12 +131,13 @@ export class ClaimLoop {
     this.#ctx.workWanted = false;
     this.#ctx.freedAt = undefined;
     const { signal } = this.#abort;
-    const answer = await (request.waitMs === undefined
-      ? transport.claim(request, signal)
-      : waitingClaim(this.#ctx, request, signal));
+    const { answer, endedAt = sentAt }: WaitedFor =
+      request.waitMs === undefined
+        ? { answer: await transport.claim(request, signal) }
+        : await waitingClaim(this.#ctx, request, signal);
     this.#fraction = random.fraction();
     this.#ctx.contact.ended();
-    if (answer.kind === 'ok') await this.#answered(answer, sentAt, asked);
+    if (answer.kind === 'ok') await this.#answered(answer, { sentAt, endedAt }, asked);
     else await this.#notAnswered(request, answer);
     this.#ctx.contact.claimingSince = undefined;
   }
@@ -165,7 +167,7 @@ export class ClaimLoop {
       pools: [...settings.pools],
       want: this.#want(),
       max: pauses.most(this.#most),
-      ...(this.#mayWait() ? { waitMs: workerDefaults.claimWaitMs } : {}),
+      ...(this.#mayWait() ? { waitMs: claimWaitDefaults.waitMs } : {}),
     };
   }
 
@@ -188,13 +190,13 @@ export class ClaimLoop {
 
   /** Something on the way may not let a call wait: hints and polls do as well. */
   #waitFailed(): void {
-    const pause = backoffMs(workerDefaults.claimWaitRetry, ++this.#waitsFailed, this.#fraction);
+    const pause = backoffMs(claimWaitDefaults.retry, ++this.#waitsFailed, this.#fraction);
     this.#mayWaitAt = this.#ctx.ports.clock.now() + pause;
   }
 
   async #answered(
     answer: Extract<Answer<ClaimAnswer>, { kind: 'ok' }>,
-    sentAt: number,
+    { sentAt, endedAt }: { readonly sentAt: number; readonly endedAt: number },
     { max, waits }: { readonly max: number; readonly waits: boolean },
   ): Promise<void> {
     const { clock } = this.#ctx.ports;
@@ -211,7 +213,8 @@ export class ClaimLoop {
     this.#ctx.meter.claim(taken.granted > 0 ? 'granted' : 'empty');
     this.#retryAt = taken.notBefore;
     // One look after work was found holds nothing back: else the task that is submitted next would wait for it.
-    if (taken.granted === 0 && this.#polling.idle > 0) this.#fruitlessAt = sentAt;
+    if (taken.granted === 0 && (this.#polling.idle > 0 || endedAt > sentAt))
+      this.#fruitlessAt = endedAt;
     const waitedMs = waits ? this.#answeredAt - sentAt : 0;
     if (waits) this.#waitsFailed = 0;
     const next = afterClaim(this.#polling, { granted: taken.granted, asked: max, waitedMs });
@@ -240,7 +243,7 @@ export class ClaimLoop {
       if (answer.cause !== 'aborted')
         log[level](
           'claim.no-answer',
-          `The claim got no answer: ${answer.why} It is repeated with the same request id in ${(pause / 1000).toFixed(1)} s.`,
+          `The claim got no answer: ${answer.why} ${this.#goesOn(pause)}`,
           { failures: this.#failures },
         );
       return;
@@ -260,6 +263,12 @@ export class ClaimLoop {
         `The claim was refused (${answer.status} ${answer.problem.code}): ${answer.problem.detail ?? ''}`,
         { code: answer.problem.code, failures: this.#failures },
       );
+  }
+
+  #goesOn(pauseMs: number): string {
+    return this.#over()
+      ? 'It is not repeated, since this worker drains: what it may have been given goes to others when its lease is over.'
+      : `It is repeated with the same request id in ${(pauseMs / 1000).toFixed(1)} s.`;
   }
 
   /** An outage must not cost more than one polling interval once it is over. */

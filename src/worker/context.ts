@@ -110,6 +110,8 @@ export class WorkerContext {
   /** There is no version that both sides speak: nothing is claimed any more, and no report can be answered. */
   otherContract = false;
   hintsWork = false;
+  /** Hint streams that were opened after one that was lost. */
+  hintsReopened = 0;
   /** Something may be there to be claimed: asked for at once, not at the next poll. Set again while a claim is under way. */
   workWanted = false;
   /** A slot that was freed is the only reason for that: since when, by the clock. */

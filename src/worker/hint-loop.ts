@@ -18,6 +18,8 @@ export class HintLoop {
   #failures = 0;
   /** When the present stream brought its first byte. */
   #openAt = Number.POSITIVE_INFINITY;
+  /** Another stream ended before the present one. */
+  #lost = false;
   #done: Promise<void> | undefined;
 
   constructor(ctx: WorkerContext, renewals: RenewLoop, presence: PresenceLoop) {
@@ -46,6 +48,7 @@ export class HintLoop {
         this.#abort.signal,
       );
       this.#ctx.hintsWork = false;
+      this.#lost = true;
       if (this.#abort.signal.aborted) return;
       // One that lasted was a stream: only those that never come about, or end at once, make the pauses grow.
       if (clock.now() - this.#openAt >= workerDefaults.hintLastedMs) this.#failures = 0;
@@ -67,6 +70,7 @@ export class HintLoop {
   #hint(hint: Hint): void {
     switch (hint.kind) {
       case 'open':
+        if (this.#lost) this.#ctx.hintsReopened++;
         // Something may have come while the stream was away.
         this.#ctx.askForWork();
         return;

@@ -1,21 +1,30 @@
 import type { ClaimAnswer, ClaimRequest } from '../contract/index.ts';
+import { claimWaitDefaults } from '../core/claim-wait-defaults.ts';
 import type { Answer } from '../ports/transport.ts';
 import type { WorkerContext } from './context.ts';
 
+export interface WaitedFor {
+  readonly answer: Answer<ClaimAnswer>;
+  /** The claim was sent once more to end its wait: when, by the clock. */
+  readonly endedAt?: number;
+}
+
 /**
  * A claim that waits at the control plane for work, from its send to its answer. Where nothing is wanted of it any more (a
- * drain, a trouble, other settings) the same claim is sent once more, for nothing and without a wait: that brings what
+ * drain, a trouble, other settings, a hint stream that was lost and is open again: the claim's connection may be as dead as that
+ * one was) the same claim is sent once more, for nothing and without a wait: that brings what
  * was given to it already, and nothing is given to it after that. Woken by whatever wakes the claim loop, which waits here.
  */
 export async function waitingClaim(
   ctx: WorkerContext,
   request: ClaimRequest,
   signal: AbortSignal,
-): Promise<Answer<ClaimAnswer>> {
-  const { transport } = ctx.ports;
-  const { settings } = ctx;
+): Promise<WaitedFor> {
+  const { clock, transport } = ctx.ports;
+  const { settings, hintsReopened } = ctx;
+  const otherNow = () => ctx.settings !== settings || ctx.hintsReopened !== hintsReopened;
   const unwanted = () =>
-    ctx.draining || ctx.stopped || ctx.heldBack || ctx.pauses.some || ctx.settings !== settings;
+    ctx.draining || ctx.stopped || ctx.heldBack || ctx.pauses.some || otherNow();
   const over = new AbortController();
   let answer: Answer<ClaimAnswer> | undefined;
   const sent = transport.claim(request, AbortSignal.any([signal, over.signal])).then((one) => {
@@ -26,13 +35,31 @@ export async function waitingClaim(
   while (answer === undefined) {
     await ctx.wake.claim.wait(Number.POSITIVE_INFINITY);
     if (answer !== undefined || !unwanted()) continue;
-    const last = await transport.claim(withoutWait({ ...request, max: 0 }), signal);
+    const endedAt = clock.now();
+    const last = await lastWord(ctx, withoutWait({ ...request, max: 0 }), signal);
     // Whatever the first one still brings, this has brought too; without an answer it is repeated as any other claim.
     over.abort();
     const first = await sent;
-    return first.kind === 'ok' ? first : last;
+    return { answer: first.kind === 'ok' ? first : last, endedAt };
   }
-  return answer;
+  return { answer };
+}
+
+/** Nothing is held here while a claim waits: a drain need not stay for an answer that does not come. */
+async function lastWord(
+  ctx: WorkerContext,
+  request: ClaimRequest,
+  signal: AbortSignal,
+): Promise<Answer<ClaimAnswer>> {
+  const { clock, transport } = ctx.ports;
+  if (!ctx.draining) return transport.claim(request, signal);
+  const late = new AbortController();
+  const timer = clock.timer(claimWaitDefaults.lastWordMs, () => late.abort());
+  const answer = await transport.claim(request, AbortSignal.any([signal, late.signal]));
+  timer.cancel();
+  if (answer.kind !== 'no-answer' || !late.signal.aborted) return answer;
+  const why = `There was none within ${claimWaitDefaults.lastWordMs / 1000} s.`;
+  return { ...answer, cause: 'timeout', why };
 }
 
 export function withoutWait(request: ClaimRequest): ClaimRequest {

@@ -139,3 +139,33 @@ it('waits no more for a while where a claim that waited got no answer, and repea
   // The answer came after 10 s.
   expect((sent[second] as number) - (sent[first] as number)).toBeGreaterThanOrEqual(13_900);
 });
+
+it('drains within seconds where nothing answers any more, and says that the claim is not repeated', async () => {
+  const world = waitingWorld();
+  await world.start();
+  await world.until(() => requests(world).some(waits));
+  world.transport.onCall('claim', async () => {
+    await world.clock.sleep(10_000);
+    return noAnswer('timeout');
+  });
+  const at = world.now;
+  world.worker.signal();
+  await world.ended();
+  expect(world.now - at).toBeLessThan(5_000);
+  const [told] = world.log.of('claim.no-answer');
+  expect(told?.text).toMatch(/none within 3 s.* It is not repeated/);
+});
+
+it('asks anew where the hint stream was lost and is open again: its connection may be as dead', async () => {
+  const world = waitingWorld();
+  await world.start();
+  world.transport.hint({ kind: 'ping' });
+  await world.until(() => requests(world).some(waits));
+  const from = requests(world).length;
+  world.transport.cutHints();
+  await world.until(() => requests(world).length >= from + 2, 5_000);
+  const [, first, last, next] = requests(world);
+  expect(last).toEqual({ ...first, max: 0, waitMs: undefined });
+  expect(next?.requestId).not.toBe(first?.requestId);
+  world.check();
+});
