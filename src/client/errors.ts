@@ -13,7 +13,7 @@ export function toTaskError(answer: Exclude<HttpAnswer<unknown>, { kind: 'ok' }>
     detail ?? title ?? known?.title ?? `The call was refused (${status})`,
     {
       retryable: busy(status),
-      hint: hint ?? (isNoCall(problem) ? NO_CALL : known?.next),
+      hint: asDetails(hint ?? (isNoCall(problem) ? NO_CALL : known?.next)),
       details: { ...facts, status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
     },
   );
@@ -44,9 +44,14 @@ export function noAnswerHint(cause: NoAnswerCause, why: string): string {
 export function invalidRequest(issues: readonly JsonIssue[]): TaskError {
   const said = issues.map(({ path, message }) => `${path || 'the request'} ${message}`).join('; ');
   return new TaskError('INVALID_REQUEST', `The request is not valid: ${said}.`, {
-    hint: problemCodes.INVALID_REQUEST.next,
+    hint: asDetails(problemCodes.INVALID_REQUEST.next),
     details: { issues: issues.map(({ path, message }) => ({ path, message })) },
   });
+}
+
+/** The words of the contract name fields of the answer; of an error they are in `details`. */
+function asDetails<Hint extends string | undefined>(hint: Hint): Hint {
+  return hint?.replaceAll('`issues`', '`details.issues`') as Hint;
 }
 
 /** Whether the same call may be answered better in a while. */

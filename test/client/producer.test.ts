@@ -262,6 +262,16 @@ it('is no secret what a key source is good for: a key refused is read again', as
   expect(people.sent).toHaveLength(2);
 });
 
+it('the next step of a refused request names where its issues are', async () => {
+  const people = await People.start();
+  const producer = await people.producer();
+  const found = await failure(producer.submit('a', 1, Number.NaN));
+  people.mishap = () => refusal(400, 'INVALID_REQUEST');
+  const told = await people.settled(failure(producer.submit('a', 1, 1)));
+  for (const { hint } of [found, told])
+    expect(hint).toBe('Correct the fields named in `details.issues` and send it again.');
+});
+
 describe('what is given with a call, by programs without types', () => {
   const wrong = [
     [{ timeoutMs: 'abc' }, 'The option timeoutMs of a call is a text; it must be'],
