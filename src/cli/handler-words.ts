@@ -1,3 +1,4 @@
+import { sentence } from '../contract/sentence.ts';
 import type { HandlerProblem } from './handlers.ts';
 
 /** A problem as it is told: one line that begins with the file, and what to do. */
@@ -18,12 +19,14 @@ export function toldProblems(problems: readonly HandlerProblem[]): ToldProblem[]
   });
 }
 
+/** A hint of a problem that was found at a start, for a worker that runs already: SIGHUP is enough for it. */
+export function hintWhileRunning(hint: string): string {
+  const mend = hint.replace(/(^|,? and )start again\.$/i, '');
+  return mend === '' ? 'Send SIGHUP again.' : `${sentence(mend)} Then send SIGHUP again.`;
+}
+
 function fileFirst(file: string, message: string): string {
   // A message about the whole folder names it in its own words.
   if (message.startsWith(file) || message.includes(`folder ${file}`)) return message;
   return `${file}: ${message.replace(/^It /, 'it ')}`;
-}
-
-function sentence(text: string): string {
-  return /[.!?\u2026]$/.test(text) ? text : `${text}.`;
 }

@@ -19,7 +19,7 @@ import type { Call } from './command.ts';
 import { compileCacheFolder, keepCompiledCodeNow } from './compile-cache.ts';
 import type { ExitName } from './exit-codes.ts';
 import { tellNoInit } from './first-process.ts';
-import { discover, handlerKey, hostEnvironment } from './handlers.ts';
+import { discover, type HandlerProblem, handlerKey, hostEnvironment } from './handlers.ts';
 import { findKey } from './keys.ts';
 import { lifeLine, tellHosts } from './life-line.ts';
 import { restsAfter } from './rest.ts';
@@ -132,8 +132,11 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
     await giveUp();
     throw error;
   });
-  tellHandlers(discovery, log);
-  if (discovery.handlers.length === 0 && !owes(spool)) {
+  const nothing = discovery.handlers.length === 0 && !owes(spool);
+  // What is wrong with the folder itself is the error that it ends with.
+  const told = ({ file }: HandlerProblem) => !nothing || file !== handlersFolder;
+  tellHandlers({ ...discovery, problems: discovery.problems.filter(told) }, log);
+  if (nothing) {
     await giveUp();
     throw nothingToServe(handlersFolder, discovery);
   }

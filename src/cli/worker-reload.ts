@@ -13,7 +13,7 @@ import type { LiveSettings, Worker } from '../worker/worker.ts';
 import type { CodeFolder } from './code-folder.ts';
 import { durationWords } from './duration.ts';
 import { toFailure } from './failure.ts';
-import { toldProblems } from './handler-words.ts';
+import { hintWhileRunning, toldProblems } from './handler-words.ts';
 import { type Discovery, discover, handlerKey } from './handlers.ts';
 import { readSources } from './main.ts';
 import { settingTable } from './setting-table.ts';
@@ -181,7 +181,9 @@ export class WorkerReload {
     tellHandlers(
       {
         handlers: next.handlers.filter((one) => news.has(handlerKey(one))),
-        problems: found.problems.filter(({ type }) => type === undefined || !held.has(type)),
+        problems: found.problems
+          .filter(({ type }) => type === undefined || !held.has(type))
+          .map((problem) => ({ ...problem, hint: hintWhileRunning(problem.hint) })),
       },
       log,
     );
@@ -205,10 +207,10 @@ export class WorkerReload {
       const since = before.get(type) ?? now;
       this.#brokenSince.set(type, since);
       const [told] = toldProblems([problem]);
-      const why = `${told?.says ?? problem.message} ${problem.hint}`;
+      const why = `${told?.says ?? problem.message} ${hintWhileRunning(problem.hint)}`;
       log.error(
         'handler.kept',
-        `${type} is served with the code that it had, since what lies there now cannot be: ${why} Then send SIGHUP again.`,
+        `${type} is served with the code that it had, since what lies there now cannot be: ${why}`,
         { type, file: problem.file, code: problem.code, since },
       );
       const { schemaVersion } = handler;

@@ -141,9 +141,11 @@ export function nothingToServe(folder: string, { problems }: Discovery): TaskErr
   const [first] = toldProblems(problems);
   return new TaskError(
     'HANDLERS_NONE',
-    first
-      ? `None of the handlers in ${folder} can be served: ${first.says}`
-      : `There is no handler in ${folder}.`,
+    first?.file === folder
+      ? first.says
+      : first
+        ? `None of the handlers in ${folder} can be served: ${first.says}`
+        : `There is no handler in ${folder}.`,
     {
       hint:
         first?.hint ??

@@ -32,7 +32,7 @@ export async function scanFolder(folder: string): Promise<Scan> {
       visited.add(real);
       entries = await readdir(here, { withFileTypes: true });
     } catch (error) {
-      troubles.push({ path: below, message: `cannot be read: ${errorText(error)}` });
+      troubles.push({ path: below, message: unreadable(error) });
       return;
     }
     for (const entry of entries) {
@@ -57,6 +57,21 @@ export async function scanFolder(folder: string): Promise<Scan> {
   await walk('', 0);
   return { files: files.sort(), troubles };
 }
+
+/** What a path that cannot be listed is, in words; others may be told by the system's own. */
+function unreadable(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  const words = code === undefined ? undefined : WORDS[code];
+  return words === undefined ? `cannot be read: ${errorText(error)}` : `${words} (${code})`;
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'is a file and no folder',
+  EACCES: 'may not be read by this user',
+  EPERM: 'may not be read by this user',
+  ELOOP: 'is a link that leads back to itself',
+};
 
 async function kindOf(entry: Dirent, path: string): Promise<'file' | 'folder' | 'lost' | 'other'> {
   if (entry.isFile()) return 'file';

@@ -131,7 +131,15 @@ describe('names', () => {
     const found = await discoverHandlers({ folder: join(folder, 'nope'), probe: blind });
     expect(found.handlers).toEqual([]);
     expect(found.problems).toMatchObject([
-      { code: 'HANDLERS_UNREADABLE', message: expect.stringContaining('ENOENT') },
+      {
+        code: 'HANDLERS_UNREADABLE',
+        message: `The handlers folder ${join(folder, 'nope')} does not exist (ENOENT).`,
+      },
+    ]);
+    write({ 'a@1.mjs': GOOD });
+    const file = join(folder, 'a@1.mjs');
+    expect((await discoverHandlers({ folder: file, probe: blind })).problems).toMatchObject([
+      { message: `The handlers folder ${file} is a file and no folder (ENOTDIR).` },
     ]);
   });
 });
