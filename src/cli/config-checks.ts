@@ -2,6 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { TaskError } from '../contract/index.ts';
+import { withoutStop } from '../contract/sentence.ts';
 import { serviceAddress } from '../wire/service-url.ts';
 import type { Command } from './command.ts';
 import type { ConfigFile } from './config-file.ts';
@@ -46,14 +47,18 @@ export function checkConfig(
     if (!problem) good.set(name, value);
     else
       problems.push(
-        at(name, withoutStop(problem).slice(`${from}: `.length), problem.hint ?? 'Correct it.'),
+        at(
+          name,
+          withoutStop(problem.message).slice(`${from}: `.length),
+          problem.hint ?? 'Correct it.',
+        ),
       );
   }
   const address = addressTrouble(good);
   if (address?.code === 'INSECURE_HTTP')
-    warnings.push(at('url', `is refused: ${withoutStop(address)}`, address.hint ?? ''));
+    warnings.push(at('url', `is refused: ${withoutStop(address.message)}`, address.hint ?? ''));
   else if (address)
-    problems.push(at('url', `is no address: ${withoutStop(address)}`, address.hint ?? ''));
+    problems.push(at('url', `is no address: ${withoutStop(address.message)}`, address.hint ?? ''));
   for (const [name, says, hint] of notTogether(good)) problems.push(at(name, says, hint));
   if (othersMayWrite(file))
     warnings.push({
@@ -80,11 +85,6 @@ export function checkConfig(
       hint: 'Leave it, if other commands read this file too.',
     });
   return { file, problems, warnings };
-}
-
-/** As it goes on into a sentence. */
-function withoutStop({ message }: TaskError): string {
-  return message.replace(/\.$/, '');
 }
 
 /** Windows keeps them apart by other means. */

@@ -9,6 +9,7 @@ import {
   pathText,
   problem,
 } from '../contract/index.ts';
+import { sentence } from '../contract/sentence.ts';
 import { wireDefaults } from '../core/defaults.ts';
 import type { Answer } from '../ports/transport.ts';
 import type { BodyRead } from './body.ts';
@@ -52,7 +53,7 @@ export function judge<T>(
   const no = (cause: 'not-the-contract' | 'too-large', why: string): HttpAnswer<T> => ({
     kind: 'no-answer',
     cause,
-    why: withoutKeys(`${at} ${why}.`),
+    why: withoutKeys(sentence(`${at} ${why}`)),
     sentAt,
   });
   const strange = !expected.anyContract && otherContract(headers) !== undefined;
@@ -96,9 +97,9 @@ export function judgeStrange(
     return { kind: 'refused', status, problem, sentAt, ...wait(asked ?? refused.retryAfterMs) };
   }
   const why = other ?? strangeWords(status, body, headers);
-  const sentence = withoutKeys(`${at} ${why}.`);
+  const words = withoutKeys(sentence(`${at} ${why}`));
   const cause = 'not-the-contract';
-  return { kind: 'no-answer', cause, status, why: sentence, sentAt, ...wait(asked) };
+  return { kind: 'no-answer', cause, status, why: words, sentAt, ...wait(asked) };
 }
 
 /** A control plane that has not even the path of a call: most often the address goes on where it should have ended. */
@@ -148,7 +149,7 @@ export function judgeItem<T>(
   const no = (why: string): HttpAnswer<T> => ({
     kind: 'no-answer',
     cause: 'not-the-contract',
-    why: `${at} ${why}.`,
+    why: sentence(`${at} ${why}`),
     sentAt,
   });
   if (item === undefined) return no('left this item of a batch without an answer');

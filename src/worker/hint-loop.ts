@@ -3,6 +3,8 @@
  * interval, which is the short one until a byte has come. Reconnects with jittered backoff, also the first time; a stream without a byte for 45 s counts as lost (the
  * transport sees that). Ends when told to.
  */
+
+import { withoutStop } from '../contract/sentence.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { Hint, HintEnd } from '../ports/transport.ts';
 import type { WorkerContext } from './context.ts';
@@ -100,7 +102,7 @@ export class HintLoop {
     const level = this.#failures === 1 ? 'info' : 'debug';
     log[level](
       'hints.lost',
-      `The hint stream ended (${end.why}); polling goes on and the stream is opened again.`,
+      `The hint stream ended (${withoutStop(end.why)}); polling goes on and the stream is opened again.`,
       { kind: end.kind, status: end.status },
     );
   }

@@ -1,11 +1,12 @@
 import type { Problem } from '../contract/index.ts';
+import { sentence } from '../contract/sentence.ts';
 
 /** Why nothing is claimed while the control plane refuses the key or the address, and what to do about it. */
 export function refusedKeyWords(status: number, { code, detail, title }: Problem): string {
   const why = `the control plane refused our key or address (${status} ${code}): ${detail ?? title ?? 'no detail'}`;
   // Other refusals are not about which key it is.
   if (status !== 401) return why;
-  return `${why}${/[.!?]$/.test(why) ? '' : '.'} ${NEXT}`;
+  return `${sentence(why)} ${NEXT}`;
 }
 
 const NEXT =

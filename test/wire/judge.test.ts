@@ -96,6 +96,11 @@ describe('what counts as an answer', () => {
     expect(judged).toHaveProperty('why', expect.stringContaining(AT));
   });
 
+  it('ends its words with one stop, also where they are a question', () => {
+    for (const strange of [arrived(200, 'hello'), arrived(200, '{}'), arrived(204, '')])
+      expect(asked(strange)).toHaveProperty('why', expect.stringMatching(/[^.?][.?]$/));
+  });
+
   it('names the limit of a body that was too large', () => {
     const body = { kind: 'too-large', text: '{', bytes: 1_001 } as const;
     expect(asked({ ...arrived(200, ''), body })).toMatchObject({
