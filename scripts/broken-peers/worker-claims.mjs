@@ -92,8 +92,8 @@ export const faults = [
   {
     name: 'claims that bring nothing follow each other at once',
     file: LOOP,
-    find: 'if (taken.granted === 0 && this.#polling.idle > 0) this.#fruitlessAt = sentAt;',
-    replace: '',
+    find: '      this.#fruitlessAt = endedAt;',
+    replace: '      this.#fruitlessAt = Number.NEGATIVE_INFINITY;',
     cases: ['claims/pace', 'hints/storm'],
   },
   {
