@@ -12,6 +12,7 @@ import {
 } from '../contract/index.ts';
 import { plainSubmit } from '../contract/plain-calls.ts';
 import { invalidRequest } from './errors.ts';
+import { issueWords } from './issue-words.ts';
 import type { StoredTask } from './outbox/outbox.ts';
 
 export interface SubmitOptions {
@@ -53,7 +54,7 @@ export function toRequest(submission: Submission, fresh: string): SubmitRequest 
   const read = submitRequest.safeParse(value);
   if (read.success) return value as SubmitRequest;
   throw invalidRequest(
-    read.error.issues.map(({ path, message }) => ({ path: pathText(path), message })),
+    read.error.issues.map((issue) => ({ path: pathText(issue.path), message: issueWords(issue) })),
   );
 }
 

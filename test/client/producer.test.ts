@@ -262,6 +262,20 @@ it('is no secret what a key source is good for: a key refused is read again', as
   expect(people.sent).toHaveLength(2);
 });
 
+it.each([
+  [{ idempotencykey: 'x' }, 'the request has no field "idempotencykey" (is idempotencyKey meant?)'],
+  [{ policy: { maxAttempts: 0 } }, 'policy.maxAttempts must be at least 1'],
+  [{ policy: { maxAttempt: 2 } }, 'policy has no field "maxAttempt"; it may hold '],
+  [{ priority: 'high' }, 'priority must be a number'],
+  [{ priority: 101 }, 'priority must be at most 100'],
+])('a request that cannot be is refused in words of ours: %j', async (options, says) => {
+  const people = await People.start();
+  const producer = await people.producer();
+  const refused = await failure(producer.submit('a', 1, 1, options as SubmitOptions));
+  expect(refused.code).toBe('INVALID_REQUEST');
+  expect(refused.message).toContain(`The request is not valid: ${says}`);
+});
+
 it('the next step of a refused request names where its issues are', async () => {
   const people = await People.start();
   const producer = await people.producer();

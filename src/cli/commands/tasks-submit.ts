@@ -1,3 +1,4 @@
+import { policyNames } from '../../client/issue-words.ts';
 import { Outbox, type StoredTask, type Submitted } from '../../client/outbox/outbox.ts';
 import { refuseSecondUse } from '../../client/outbox/same-key.ts';
 import { needsSomebody } from '../../client/outbox/verdict.ts';
@@ -9,7 +10,7 @@ import {
   typeKey,
   typeNameProblem,
 } from '../../contract/index.ts';
-import { checkedRequest, policyNames } from '../checked-request.ts';
+import { checkedRequest } from '../checked-request.ts';
 import type { Call } from '../command.ts';
 import { defineCommand } from '../command.ts';
 import { connect, PRODUCERS } from '../connect.ts';
