@@ -6,6 +6,12 @@ export function didYouMean(
   known: readonly string[],
   shown = (name: string) => name,
 ): string {
-  const meant = nearest(word, known);
+  const meant = nearest(word, known) ?? withThatWord(word, known);
   return meant === undefined ? '' : ` Did you mean ${shown(meant)}?`;
+}
+
+/** `worker` of `task-worker`, where no other name has that word. */
+function withThatWord(word: string, known: readonly string[]): string | undefined {
+  const [first, second] = known.filter((name) => name.split('-').includes(word.toLowerCase()));
+  return second === undefined ? first : undefined;
 }

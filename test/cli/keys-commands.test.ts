@@ -77,6 +77,8 @@ describe('keys new', () => {
 
   it('refuses limits that bind no admin key', async () => {
     const { run } = await admin();
+    const short = await run('new', 'x', '--kind', 'worker');
+    expect(short.err).toContain('Did you mean task-worker?');
     const refused = await run('new', 'x', '--kind', 'admin', '--pool', 'a');
     expect(refused).toMatchObject({
       code: 64,

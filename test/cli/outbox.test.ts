@@ -198,7 +198,11 @@ describe('tasks outbox', () => {
   it('list shows what waits: age, type, key, address, tries and the last answer; also as JSON', async () => {
     const { run, outbox } = await person();
     const empty = await run(['tasks', 'outbox', 'list']);
-    expect(empty).toMatchObject({ code: 0, out: '', err: `Nothing waits in ${outbox}.\n` });
+    expect(empty).toMatchObject({
+      code: 0,
+      out: '',
+      err: `There is no folder ${outbox}: nothing was ever stored there. Is it the right one?\n`,
+    });
     const url = await deadUrl();
     const away = { INTERLOCK_URL: url, INTERLOCK_PROJECT: 'default' };
     await run([...STORE, '--idempotency-key', 'k-1'], away);

@@ -77,9 +77,11 @@ function notes(found: OutboxInspection, wallMs: number, named: string | undefine
   const refused = entries.filter(({ state }) => state === 'refused');
   const stuck = [lastTry, ...waits].find((tried) => needsSomebody(tried?.code));
   const lines = [
-    waiting === 0
-      ? `Nothing waits in ${folder}.`
-      : `${waiting} ${waiting === 1 ? 'submission waits' : 'submissions wait'} in ${folder}.`,
+    !found.exists && named !== undefined
+      ? `There is no folder ${folder}: nothing was ever stored there. Is it the right one?`
+      : waiting === 0
+        ? `Nothing waits in ${folder}.`
+        : `${waiting} ${waiting === 1 ? 'submission waits' : 'submissions wait'} in ${folder}.`,
   ];
   if (waiting > 0 && lastTry) {
     const ago = durationWords(wallMs - Date.parse(lastTry.at) || 0);
