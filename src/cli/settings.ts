@@ -132,7 +132,7 @@ function asText(value: unknown): unknown {
 
 function check(name: SettingName, given: unknown, from: string): unknown {
   const setting = settingTable[name];
-  const usual = `${setting.help}. Default: ${setting.fallbackWords}.`;
+  const usual = `Correct it. What it is: ${setting.help}. Default: ${setting.fallbackWords}.`;
   const refuse = (why: string, hint = usual): never => {
     throw new TaskError('SETTING_INVALID', `${from}: ${why}.`, {
       hint,

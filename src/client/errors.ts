@@ -81,7 +81,8 @@ const NO_CALL =
   'Check the address; if it is right, that control plane is of a version without this call: update it.';
 
 const HINTS: Record<NoAnswerCause, string> = {
-  dns: 'Check the address, and the DNS of this machine.',
+  // What to check is said by the message.
+  dns: 'Correct the address (`serviceUrl`, --url) if it is wrong; else call again once the name is found.',
   connect: 'Check that the control plane is running and reachable at that address.',
   tls: 'Check the certificate and the authorities that are trusted here (`caFile`, --ca-file).',
   proxy: 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.',

@@ -178,7 +178,7 @@ describe('settings', () => {
       const error = refusal(() => readSettings([name], sources(given)));
       expect(error.code).toBe('SETTING_INVALID');
       expect(error.message).toMatch(words);
-      expect(error.hint).toMatch(/Default: /);
+      expect(error.hint).toMatch(/^Correct it\. What it is: .+ Default: /);
     }
   });
 
