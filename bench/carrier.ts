@@ -10,7 +10,7 @@ import type { ProcessCarrier } from '../src/carriers/process-carrier.ts';
 import type { Job, JobListener } from '../src/ports/carrier.ts';
 import { systemClock } from '../src/system/clock.ts';
 import { cpuMs, inFlight } from './processes.ts';
-import { median, print, type Row } from './rows.ts';
+import { median, medianOf, print, type Row } from './rows.ts';
 
 const root = join(import.meta.dirname, '..');
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -89,12 +89,12 @@ async function starts(cache: string, runs: number): Promise<Row[]> {
   }
   return [
     {
-      what: `host, start to its first job done (median of ${runs})`,
+      what: `host, start to its first job done (${medianOf(runs)})`,
       value: median(wall),
       unit: 'ms',
     },
     {
-      what: `host, processor time of that (median of ${runs})`,
+      what: `host, processor time of that (${medianOf(runs)})`,
       value: median(cpu),
       unit: 'ms',
     },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { mine } from './ending.ts';
 import { fill } from './enqueue.ts';
 import { type Bench, cpuMs } from './processes.ts';
-import { median, type Row } from './rows.ts';
+import { median, medianOf, type Row } from './rows.ts';
 import type { Way } from './ways.ts';
 
 interface View {
@@ -20,6 +20,9 @@ export interface Drained {
 }
 
 let drains = 0;
+
+/** How long a drain would take at the rate of the first one. */
+const SECONDS = 6;
 
 /**
  * The worker is started on a full queue. The first tasks warm its hosts and are not counted: from the first start after
@@ -54,16 +57,17 @@ export async function drain(
   way: Way,
   options: { most: number; times: number; aim: string },
 ): Promise<Row> {
-  // As many as a drain of two seconds takes, by a first one that is not counted.
+  // By a first one, cold and not counted: in a shorter drain most of the code is still being compiled.
   const first = await drainOnce(bench, way, Math.min(300, options.most));
-  const count = Math.round(Math.min(options.most, Math.max(300, first.rate * 2)) / 100) * 100;
+  const wanted = Math.min(options.most, Math.max(300, first.rate * SECONDS));
+  const count = Math.round(wanted / 100) * 100;
   const seen: Drained[] = [];
   for (let i = 0; i < options.times; i++) seen.push(await drainOnce(bench, way, count));
   const of = (key: keyof Drained) => median(seen.map((one) => one[key]));
   // It goes slower under strace.
   const syncs = await fsyncs(bench, way, Math.round(Math.min(2_000, Math.max(200, count / 2))));
   return {
-    what: `drain, concurrency ${way.concurrency}, ${way.name} (${count} tasks, median of ${options.times})`,
+    what: `drain, concurrency ${way.concurrency}, ${way.name} (${count} tasks, ${medianOf(options.times)})`,
     value: of('rate'),
     unit: 'tasks/s',
     aim: options.aim,

@@ -1,5 +1,5 @@
 import { type Bench, cpuMs, inFlight } from './processes.ts';
-import { type Row, rounds } from './rows.ts';
+import { medianOf, type Row, rounds } from './rows.ts';
 
 export const noop = (i: number, pool = 'default', type = 'bench/noop') => ({
   type,
@@ -92,7 +92,7 @@ async function both(
     const value = await rounds(times, () => rate(bench, count));
     const [client, plane] = used().map((ms, i) => ((ms - (before[i] ?? 0)) * 1000) / count / times);
     rows.push({
-      what: `enqueue, ${what} (median of ${times})`,
+      what: `enqueue, ${what} (${medianOf(times)})`,
       value,
       unit: 'tasks/s',
       ...(aim !== undefined && { aim }),

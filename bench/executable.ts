@@ -5,6 +5,7 @@ import { idle, percentile, type Row, workerStart } from './measures.ts';
 import type { ROWS } from './options.ts';
 import type { Bench } from './processes.ts';
 import type { Measure } from './rows.ts';
+import { medianOf } from './rows.ts';
 
 /** What the standalone executable costs: `bench.program` is its path. */
 export function ofExecutable(
@@ -36,7 +37,7 @@ function versionTime(bench: Bench, runs: number): Row {
     return performance.now() - from;
   });
   return {
-    what: `--version (median of ${runs})`,
+    what: `--version (${medianOf(runs)})`,
     value: percentile(times, 0.5),
     unit: 'ms',
     aim: '< 40',

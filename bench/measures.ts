@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type Bench, cpuMs, rssMiB, start } from './processes.ts';
-import { percentile, type Row } from './rows.ts';
+import { medianOf, percentile, type Row } from './rows.ts';
 
 export { percentile, type Row };
 
@@ -55,7 +55,7 @@ export async function workerStart(
     server.close();
   }
   return {
-    what: `worker: spawn → first claim sent (median of ${runs})`,
+    what: `worker: spawn → first claim sent (${medianOf(runs)})`,
     value: percentile(times, 0.5),
     unit: 'ms',
     aim: '< 300',

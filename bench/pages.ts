@@ -1,7 +1,7 @@
 import { findChromium, launch, NO_CHROMIUM, Window } from '../test/browser/chromium.ts';
 import { fill, noop } from './enqueue.ts';
 import { API, type Bench, inFlight } from './processes.ts';
-import { median, percentile, type Row } from './rows.ts';
+import { median, medianOf, percentile, type Row } from './rows.ts';
 
 /** Pages of a project with many tasks, as a browser on this machine asks for them, and how soon a change shows. */
 
@@ -44,7 +44,7 @@ export async function pages(bench: Bench, tasks: number, times: number): Promise
     if (status !== 200) throw new Error(`GET ${path}: ${status}`);
     all.push(...took);
     rows.push({
-      what: `pages: ${path.replace(failed ?? '', '{id}')}, ${tasks} tasks (median of ${times})`,
+      what: `pages: ${path.replace(failed ?? '', '{id}')}, ${tasks} tasks (${medianOf(times)})`,
       value: median(took),
       unit: 'ms',
       aim: '< 200',
@@ -126,7 +126,7 @@ async function end(bench: Bench, count: number): Promise<void> {
 
 /** From the send of a submission until a browser shows the task in its list. */
 async function liveUpdate(bench: Bench, times: number): Promise<Row[]> {
-  const what = `pages: submit → shown in the list of a browser (median of ${times})`;
+  const what = `pages: submit → shown in the list of a browser (${medianOf(times)})`;
   const chromium = findChromium();
   if (chromium === undefined) return [{ what, value: Number.NaN, unit: 'ms', note: NO_CHROMIUM }];
   const browser = await launch(chromium);

@@ -21,6 +21,10 @@ export function percentile(list: readonly number[], p: number): number {
 
 export const median = (list: readonly number[]): number => percentile(list, 0.5);
 
+/** What stands beside a figure. */
+export const medianOf = (times: number): string =>
+  times === 1 ? 'one round' : `median of ${times}`;
+
 /** The median of several rounds: one is noise on a machine that does other work too. */
 export async function rounds(count: number, once: () => Promise<number>): Promise<number> {
   const seen: number[] = [];

@@ -78,9 +78,9 @@ export const faults = [
   },
   {
     name: 'an attempt claimed without a word of its safety counts as idempotent',
-    file: 'src/contract/effects.ts',
-    find: "  .default('non-idempotent')",
-    replace: "  .default('idempotent')",
+    file: 'src/contract/plain-calls.ts',
+    find: "word === 'pure' || word === 'idempotent' ? word : 'non-idempotent'",
+    replace: "word === 'pure' || word === undefined ? (word ?? 'idempotent') : 'non-idempotent'",
     cases: ['claims/defaults-of-a-want', 'outcomes/lost-right'],
   },
   {
