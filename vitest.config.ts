@@ -20,7 +20,10 @@ const PROCESSES = [
   'test/cli/{dev,pipes,shown-once,worker-start}.test.ts',
 ];
 /** A quarter of a minute each and more: `npm test` has to stay below four. */
-const LONG = ['test/e2e/{digest,hints,keys,load,poison,reload,sdk-thread}.test.ts'];
+const LONG = [
+  'test/e2e/{digest,hints,keys,load,poison,reload,sdk,sdk-thread}.test.ts',
+  'test/carriers/process-pool.test.ts',
+];
 const tests = (suffix: string) => [`test/**/*${suffix}`, `sim/**/*${suffix}`];
 
 /** Another one than `npm run binary` makes for this machine: INTERLOCK_TEST_EXECUTABLE. */

@@ -1,6 +1,7 @@
 import type { KeyKind } from '../../contract/index.ts';
 import { defineCommand } from '../command.ts';
 import { connect, connectionSettings } from '../connect.ts';
+import { asTyped } from '../own-name.ts';
 import { tableLines } from '../table.ts';
 import { readNews } from '../top/feed.ts';
 import { runTop } from '../top/run-top.ts';
@@ -54,7 +55,10 @@ export const tasksTop = defineCommand({
     if (shown.some(({ orMore }) => orMore))
       await io.err.line(
         style.faint(
-          'Of each kind only the newest were looked at ("or more"). All: interlock tasks list --all, with --status failed or --needs-attention.',
+          asTyped(
+            'Of each kind only the newest were looked at ("or more"). All: interlock tasks list --all, with --status failed or --needs-attention.',
+            io,
+          ),
         ),
       );
     if (shown.length === 0)
