@@ -21,8 +21,8 @@ export const faults = [
   {
     name: 'answers-without-a-version',
     file: 'src/control-plane/answer.ts',
-    find: '    [CONTRACT_HEADER]: VERSION,\n',
-    replace: '',
+    find: `\\r\\n\${CONTRACT_HEADER}: \${VERSION}\\r\\nInterlock-Request-Id: `,
+    replace: '\\r\\nInterlock-Request-Id: ',
     cases: ['service/version-in-answers'],
   },
   {
