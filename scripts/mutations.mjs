@@ -17,6 +17,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
+    share: { type: 'string' },
     full: { type: 'boolean', default: false },
     'no-tests': { type: 'boolean', default: false },
     seeds: { type: 'string', default: '120' },
@@ -42,6 +43,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 if (values.help) {
   say(`npm run mutations                    all of them
 npm run mutations -- --only fence    those whose name holds the word
+  --share 1/2      the first of two parts, each of them every second mutation
   --full           the tests too where the simulator has caught it
   --no-tests       the simulator alone
   --seeds N        so many at most for each [120]
@@ -51,10 +53,11 @@ npm run mutations -- --only fence    those whose name holds the word
 } else await main();
 
 async function main() {
-  const chosen = mutations.filter(
-    ({ name }) => values.only === undefined || name.includes(values.only),
-  );
-  if (chosen.length === 0) fail(`No mutation has "${values.only}" in its name.`);
+  const [part = 1, parts = 1] = (values.share ?? '').split('/').map(Number).filter(Boolean);
+  const chosen = mutations
+    .filter(({ name }) => values.only === undefined || name.includes(values.only))
+    .filter((_, i) => i % parts === part - 1);
+  if (chosen.length === 0) fail(`There is no such mutation (--only, --share).`);
   // All of them fit, before anything runs.
   for (const one of chosen) patched(one, readFileSync(join(root, one.file), 'utf8'));
 
