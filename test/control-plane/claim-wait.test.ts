@@ -27,6 +27,22 @@ async function waits(worker: string, more: Record<string, unknown> = {}): Promis
   return waiting;
 }
 
+/** Its caller goes with `gone`. */
+async function waitsAndMayGo(worker: string) {
+  const key = await world.key('task-worker');
+  const gone = new AbortController();
+  const reply = world.app.fetch(
+    new Request('http://cp.test/api/tasks/v1/claims', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(world.claimBody(worker, { waitMs: 20_000 })),
+      signal: gone.signal,
+    }),
+  );
+  await world.clock.advance(0);
+  return { reply, gone };
+}
+
 const DRAINING = {
   sessionId: 'ses-w1',
   state: 'draining',
@@ -130,17 +146,7 @@ it('does not wait for a worker that says it drains', async () => {
 });
 
 it('gets nothing once its caller has gone', async () => {
-  const gone = new AbortController();
-  const key = await world.key('task-worker');
-  const reply = world.app.fetch(
-    new Request('http://cp.test/api/tasks/v1/claims', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(world.claimBody('w1', { waitMs: 20_000 })),
-      signal: gone.signal,
-    }),
-  );
-  await world.clock.advance(0);
+  const { reply, gone } = await waitsAndMayGo('w1');
   gone.abort();
   await reply;
   await world.submit();
@@ -266,18 +272,8 @@ it('gets nothing by a key that ends with its time', async () => {
 });
 
 it('gets nothing where its caller goes between the look that was asked for and that look', async () => {
-  const key = await world.key('task-worker');
   await world.key('task-producer');
-  const gone = new AbortController();
-  const reply = world.app.fetch(
-    new Request('http://cp.test/api/tasks/v1/claims', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(world.claimBody('w1', { waitMs: 20_000 })),
-      signal: gone.signal,
-    }),
-  );
-  await world.clock.advance(0);
+  const { reply, gone } = await waitsAndMayGo('w1');
   // After the claims that wait were told.
   const end = world.store.subscribe(
     () => {},
