@@ -45,6 +45,9 @@ export function replay({ view, events }: TaskAtEnd): Replay {
       ? current.startAccepted || current.effectAccepted
       : current.effectAccepted);
 
+  /** Its worker knew that the handler was never called, and the handler has said nothing else. */
+  const uncalled = (data: JournalEvent['data']) => data.begun === false && !current?.effectAccepted;
+
   const again = () => {
     if (cancelling) return 'cancelled';
     if (undelivered >= UNDELIVERED_MAX || attempts >= permitted) return 'failed';
@@ -67,7 +70,7 @@ export function replay({ view, events }: TaskAtEnd): Replay {
       case 'unknown':
         return 'outcome-unknown';
       case 'failed':
-        return data.retryable && !past() ? again() : 'failed';
+        return data.retryable && (!past() || uncalled(data)) ? again() : 'failed';
       case 'cancelled':
         return past() ? 'outcome-unknown' : 'cancelled';
       case 'released':

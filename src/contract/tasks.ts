@@ -64,6 +64,11 @@ export const taskErrorView = z.looseObject({
   retryable: z.boolean().default(false),
   /** `begun`: the attempt was past its gate, its effect may have taken place. */
   effect: z.string().optional(),
+  /** `false`: its worker knows that the handler was never called in that attempt. */
+  begun: z
+    .boolean()
+    .optional()
+    .meta({ description: '`false`: the handler was never called, so no effect of it took place.' }),
   details: z.record(z.string(), z.unknown()).optional(),
   attempt: z.int().optional(),
 });

@@ -13,6 +13,7 @@ import {
   workerId,
 } from './names.ts';
 import { policyRead } from './policy.ts';
+import { codeHash, notBegun } from './report-fields.ts';
 import { inlineValue, jsonValue, tooDeep } from './values.ts';
 
 /** What a worker sends and gets. Requests are read leniently: an unknown field is ignored. */
@@ -227,18 +228,6 @@ const level = z
     description: '`debug`, `info`, `warn` or `error`; anything else counts as `info`.',
   });
 
-/** Which code the handler is, for the journal. What is none is left out: it was always ignored. */
-const codeHash = z
-  .string()
-  .regex(/^[0-9a-f]{64}$/)
-  .optional()
-  .catch(undefined)
-  .meta({
-    openapi: { examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'] },
-    description:
-      'Which code ran, as a SHA-256 in 64 digits (`0`–`f`): it stands in the attempt’s journal entry `started`. Anything else is ignored.',
-  });
-
 /** One schema per op; `op` and `attemptId` stand in the body on both routes. */
 export const reportSchemas = {
   renew: z.object({ op: z.literal('renew'), ...four }),
@@ -261,7 +250,7 @@ export const reportSchemas = {
       .max(bounds.logLines),
   }),
   complete: z.object({ op: z.literal('complete'), ...four, result: inlineValue }),
-  fail: z.object({ op: z.literal('fail'), ...four, error: failure }),
+  fail: z.object({ op: z.literal('fail'), ...four, error: failure, begun: notBegun }),
   unknown: z.object({ op: z.literal('unknown'), ...four, error: failure }),
   cancelled: z.object({
     op: z.literal('cancelled'),

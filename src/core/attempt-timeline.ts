@@ -24,6 +24,8 @@ export interface AttemptSpan {
   readonly code?: string;
   /** It was past its gate when it ended, or is now: its effect may have taken place. */
   readonly gatePassed: boolean;
+  /** Its worker knew that the handler was never called: no effect took place. */
+  readonly notCalled?: true;
   /** The task was queued again, to be claimed from then on. */
   readonly againAt?: string;
   /** An outcome that came after its end. */
@@ -106,7 +108,7 @@ function spanOf(
   const end = events.find(({ kind }) => ENDS.has(kind));
   const { workerId, attempt, effectSafety, effectGate } = leased?.data ?? {};
   const { codeHash } = started?.data ?? {};
-  const { code, gatePassed } = end?.data ?? {};
+  const { begun, code, gatePassed } = end?.data ?? {};
   const words = end && EXPLAINED.has(end.kind) ? why(end, { timeOf }) : undefined;
   const by = (leased ?? events[0])?.by ?? '';
   const endMs = end === undefined ? nowMs : Date.parse(end.at);
@@ -132,6 +134,8 @@ function spanOf(
     ...text('why', words),
     ...text('code', code),
     gatePassed: past,
+    // A `lost` says by it only that nothing was given to the handler; it may be past its gate nevertheless.
+    ...(end?.kind === 'failed' && begun === false && { notCalled: true }),
     ...text('againAt', again?.data.availableAt ?? again?.at),
     ...(late && { late: { op: String(late.data.op), at: late.at } }),
     seqs: [events[0]?.seq ?? 0, events.at(-1)?.seq ?? 0],

@@ -58,7 +58,20 @@ export function gatePassed(gate: Gate): boolean {
     : gate.effectAccepted;
 }
 
-export function consequence(happened: Happened, gate: Gate): Consequence {
+/** @param past see `gatePassed`, and `notCalled`, which puts an end on the side `before`. */
+export function consequence(happened: Happened, past: boolean): Consequence {
   const row = effectSafetyTable[happened];
-  return gatePassed(gate) ? row.past : row.before;
+  return past ? row.past : row.before;
+}
+
+/**
+ * Whether a report's `begun: false` is believed: then the handler was never called, and the gate stands for no effect. `effect` and
+ * `progress` come from handlers alone, so one that was accepted speaks against it; log lines do not, for a module
+ * that is loaded may print.
+ */
+export function notCalled(
+  attempt: { readonly effectAccepted: boolean; readonly progressN: number },
+  begun: boolean | undefined,
+): boolean {
+  return begun === false && !attempt.effectAccepted && attempt.progressN === 0;
 }

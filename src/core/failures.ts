@@ -28,5 +28,8 @@ export function isCatalogued(code: string): code is TaskErrorCode {
   return Object.hasOwn(taskErrorCodes, code);
 }
 
+/** Of an attempt whose worker knows it (`error.begun: false`). */
+export const NOT_CALLED = 'The handler was not called, so no effect of it took place.';
+
 /** Begins what is told of an attempt that was lost past its gate. */
 export const EFFECT_MAY_BE = 'The effect may or may not have taken place';

@@ -17,6 +17,10 @@ export function dataWords(data: TaskEvent['data'], timeOf: (at: string) => strin
       words.push(cutTo(String(value).replace(/\.$/, ''), EVIDENCE_CHARS));
       continue;
     }
+    if (name === 'begun' && value === false && 'code' in data) {
+      words.push('the handler was not called');
+      continue;
+    }
     if (name === 'codeHash' && typeof value === 'string') {
       words.push(`code ${value.slice(0, CODE_CHARS)}`);
       continue;

@@ -1,5 +1,6 @@
 import type { TaskView } from '../contract/index.ts';
 import type { AttemptSpan } from './attempt-timeline.ts';
+import { NOT_CALLED } from './failures.ts';
 
 /** What people can do to a task now, and what happens then, in words: said before they do it. Pure. */
 
@@ -59,6 +60,7 @@ export function retryWords(task: TaskView, nowMs: number): readonly string[] {
           'Its last attempt was past its gate: the effect may have taken place, and may take place once more.',
         ]
       : []),
+    ...(error?.begun === false ? [`${NOT_CALLED} So a repeat repeats none.`] : []),
     ...(passed ? [`Its deadline (${policy.deadlineAt}) has passed and is lifted.`] : []),
     ...(status === 'cancelled' ? ['It is no longer cancelled.'] : []),
     ...(error?.code === 'INPUT_INVALID'

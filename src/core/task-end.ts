@@ -28,6 +28,8 @@ export interface Ending {
   /** A release for drain is queued again at once. */
   readonly atOnce?: boolean;
   readonly report?: { readonly op: string; readonly hash: string };
+  /** The handler was never called (`effect-safety`): as before its gate, wherever the attempt was. */
+  readonly notCalled?: boolean;
   /** In [0, 1), for the jitter of the delay. */
   readonly chance: number;
 }
@@ -47,8 +49,8 @@ export function endAttempt(
 ): Ended {
   const ending = told.state === 'lost' ? withProgress(before, told) : told;
   const counted = count(before, attempt, ending);
-  const past = gatePassed(attempt);
-  const what = consequence(ending.happened, attempt);
+  const past = gatePassed(attempt) && ending.notCalled !== true;
+  const what = consequence(ending.happened, past);
   const lost = ending.state === 'lost';
   const next = decide(nowMs, counted.task, counted.undelivered, what, ending);
   const error = next.error && {

@@ -1,5 +1,5 @@
 import type { Report, TaskFailure } from '../contract/index.ts';
-import { gatePassed } from './effect-safety.ts';
+import { gatePassed, notCalled } from './effect-safety.ts';
 import { type AttemptState, type Change, refuse, type TaskState } from './task.ts';
 import type { ReportFacts } from './task-report.ts';
 
@@ -60,12 +60,13 @@ function recordLate(
   report: Extract<Report, { op: 'complete' | 'fail' | 'unknown' }>,
   facts: ReportFacts,
 ): Change {
+  const uncalled = report.op === 'fail' && notCalled(attempt, report.begun);
   const error =
     report.op === 'complete'
       ? undefined
       : {
           ...plainError(report.error),
-          ...(gatePassed(attempt) ? { effect: 'begun' } : {}),
+          ...(uncalled ? { begun: false } : gatePassed(attempt) ? { effect: 'begun' } : {}),
           attempt: attempt.number,
         };
   return {
@@ -87,7 +88,11 @@ function recordLate(
         attemptId: attempt.id,
         fence: attempt.fence,
         by: `worker:${attempt.workerId}`,
-        data: { op: report.op, ...(error ? { code: error.code, message: error.message } : {}) },
+        data: {
+          op: report.op,
+          ...(error ? { code: error.code, message: error.message } : {}),
+          ...(uncalled ? { begun: false } : {}),
+        },
       },
     ],
     verdict: {

@@ -1,5 +1,5 @@
 import type { EventKind, Report, TaskFailure } from '../contract/index.ts';
-import { gatePassed } from './effect-safety.ts';
+import { gatePassed, notCalled } from './effect-safety.ts';
 import {
   type AttemptPhase,
   type AttemptState,
@@ -38,15 +38,22 @@ export function terminal(
       `Nobody asked to cancel task ${task.id}, and it has not passed a deadline.`,
     );
   }
+  const uncalled = report.op === 'fail' && notCalled(attempt, report.begun);
   const skipped =
+    !uncalled &&
     (report.op === 'complete' || report.op === 'fail') &&
     attempt.effectSafety === 'non-idempotent' &&
     !attempt.startAccepted;
   const ending = endingOf(report, facts);
   const done = endAttempt(nowMs, task, attempt, {
     ...ending,
+    ...(uncalled && { notCalled: true, error: { ...plainError(report.error), begun: false } }),
     by: `worker:${attempt.workerId}`,
-    data: { ...ending.data, ...(skipped ? { gateSkipped: true } : {}) },
+    data: {
+      ...ending.data,
+      ...(skipped ? { gateSkipped: true } : {}),
+      ...(uncalled ? { begun: false } : {}),
+    },
     report: { op: report.op, hash: facts.hash },
     chance: facts.chance,
   });

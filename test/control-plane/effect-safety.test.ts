@@ -274,6 +274,32 @@ describe('what needs attention', () => {
     expect(await waiting(world)).toEqual([]);
   });
 
+  it('leaves out a failure past its gate whose handler was never called, which is retried without more', async () => {
+    const { world, id, attempt } = await begun('past its gate');
+    await world.report(attempt, 'fail', { ...error(false), begun: false });
+    const task = await world.task(id);
+    expect(task).toMatchObject({ status: 'failed', error: { code: 'BROKE', begun: false } });
+    expect(task.error.effect).toBeUndefined();
+    expect(await waiting(world)).toEqual([]);
+    const { events } = (await world.call('GET', `/tasks/${id}/events`)).body;
+    const { data } = events.find(({ kind }: { kind: string }) => kind === 'failed');
+    expect(data).toEqual(expect.objectContaining({ begun: false, code: 'BROKE' }));
+    expect(data.gatePassed).toBeUndefined();
+    const retried = await world.call('POST', `/tasks/${id}/retry`, {
+      body: { actionId: 'a', ifSeq: task.seq, reason: 'mended' },
+    });
+    expect(retried.status).toBe(200);
+  });
+
+  it.each([true, null, 'no', 0])(
+    'takes `begun: %j` of a failure as a failure without it',
+    async (said) => {
+      const { world, id, attempt } = await begun('past its gate');
+      await world.report(attempt, 'fail', { ...error(false), begun: said });
+      expect((await world.task(id)).error).toMatchObject({ effect: 'begun' });
+    },
+  );
+
   it('leaves out a failure before its gate, and one that an operator has resolved as failed', async () => {
     const { world, attempt } = await begun('before its effect');
     await world.report(attempt, 'fail', error(false));

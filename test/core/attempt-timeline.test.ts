@@ -71,6 +71,14 @@ it('knows the gate from the entries while an attempt runs, and from the end afte
   expect(gate({}, entry(1, 'failed', 1, { gatePassed: true, code: 'X' }))).toBe(true);
 });
 
+it('tells where a handler was never called, and takes a loss that had not begun for none', () => {
+  const told = (kind: string, data: object) =>
+    spans([entry(0, 'leased', 1, claim), entry(1, kind, 1, data)])[0]?.notCalled;
+  expect(told('failed', { code: 'INPUT_INVALID', begun: false })).toBe(true);
+  expect(told('failed', { code: 'INPUT_INVALID' })).toBeUndefined();
+  expect(told('lost', { reason: 'drain', begun: false })).toBeUndefined();
+});
+
 it('keeps what people did apart, and a late report with its attempt', () => {
   const items = timeline(
     [

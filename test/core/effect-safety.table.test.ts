@@ -7,9 +7,13 @@ import {
   effectGate,
   fail,
   failRetryable,
+  failUncalled,
+  failUncalledRetryable,
   idempotent,
   inWords,
+  log,
   lost,
+  progress,
   pure,
   release,
   type Said,
@@ -89,11 +93,27 @@ const past: Record<string, Cells> = {
   ] as unknown as Cells,
   released: all('NOT_RELEASABLE'),
 };
+/** The handler was never called: as before the gate, on either side of it. */
+const uncalled: Record<string, Cells> = {
+  'a failure without a call': all('failed BROKEN not-called'),
+  'a retryable failure without a call': again(
+    'failed BROKEN not-called',
+    'queued BROKEN not-called',
+  ),
+};
+/** Something that only a handler says was accepted before: the word counts for nothing. */
+const disbelieved = (cells: Record<string, Cells>): Record<string, Cells> => ({
+  ...cells,
+  'a failure without a call': cells['any other failure'] as Cells,
+  'a retryable failure without a call': cells['a retryable failure'] as Cells,
+});
 const said: Record<string, Said | 'sweep'> = {
   'a valid result': complete,
   'a retryable failure': failRetryable,
   'the handler says unknown': unknown,
   'any other failure': fail,
+  'a failure without a call': failUncalled,
+  'a retryable failure without a call': failUncalledRetryable,
   'no word, by a lost': lost,
   'no word, by the sweeper': 'sweep',
   'obeyed a stop': cancelled,
@@ -101,13 +121,31 @@ const said: Record<string, Said | 'sweep'> = {
 };
 
 const sides = {
-  pure: { safety: pure, first: [start], cells: before },
-  idempotent: { safety: idempotent, first: [start], cells: before },
-  'start gate, before it': { safety: startGate, first: [], cells: before },
-  'effect gate, before it': { safety: effectGate, first: [start], cells: before },
-  'start gate, past it': { safety: startGate, first: [start], cells: past },
-  'effect gate, past it': { safety: effectGate, first: [start, effect], cells: past },
-  'effect gate, past it without a start': { safety: effectGate, first: [effect], cells: past },
+  pure: { safety: pure, first: [start], cells: { ...before, ...uncalled } },
+  idempotent: { safety: idempotent, first: [start], cells: { ...before, ...uncalled } },
+  'start gate, before it': { safety: startGate, first: [], cells: disbelieved(before) },
+  'effect gate, before it': {
+    safety: effectGate,
+    first: [start],
+    cells: { ...before, ...uncalled },
+  },
+  'start gate, past it': { safety: startGate, first: [start], cells: { ...past, ...uncalled } },
+  'start gate, past it with a log line': {
+    safety: startGate,
+    first: [start, log(1)],
+    cells: { ...past, ...uncalled },
+  },
+  'start gate, past it with progress': {
+    safety: startGate,
+    first: [start, progress(1)],
+    cells: disbelieved(past),
+  },
+  'effect gate, past it': { safety: effectGate, first: [start, effect], cells: disbelieved(past) },
+  'effect gate, past it without a start': {
+    safety: effectGate,
+    first: [effect],
+    cells: disbelieved(past),
+  },
 } as const;
 
 function happen(what: Said | 'sweep', side: keyof typeof sides, situation: Situation): string {

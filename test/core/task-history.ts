@@ -16,6 +16,8 @@ import {
   effectGate,
   fail,
   failRetryable,
+  failUncalled,
+  failUncalledRetryable,
   idempotent,
   inWords,
   log,
@@ -49,6 +51,8 @@ const said: readonly Said[] = [
   { op: 'complete', result: 'another' },
   fail,
   failRetryable,
+  failUncalled,
+  failUncalledRetryable,
   unknown,
   cancelled,
   lost,
@@ -193,6 +197,8 @@ export class TaskHistory {
     const outcome = op === 'complete' || op === 'fail' || op === 'unknown';
     if (known && words !== 'ok replayed')
       this.#wrong('an accepted report does not get its answer again');
+    if (task.error?.begun === false && task.error.effect !== undefined)
+      this.#wrong('never called, and yet its effect may have begun');
     if (verdict.ok && !verdict.replayed && !current)
       this.#wrong('accepted although the attempt is over');
     if (
@@ -295,7 +301,9 @@ export class TaskHistory {
     )
       this.#wrong('queued again although a cancel was requested');
 
-    for (const attempt of attempts.values()) if (gatePassed(attempt)) this.#gates.add(attempt.id);
+    for (const attempt of attempts.values())
+      if (gatePassed(attempt) && !this.#uncalled(attempt)) this.#gates.add(attempt.id);
+      else this.#gates.delete(attempt.id);
     if (this.#gates.size > 1 + this.#decisions)
       this.#wrong('a gate is passed again without an operator');
     const last = journal.at(-1);
@@ -303,6 +311,12 @@ export class TaskHistory {
       this.#wrong('queued again past the gate');
 
     this.#shape(before);
+  }
+
+  /** Its handler was never called, as far as its worker and its own words before tell. */
+  #uncalled({ id, effectAccepted, progressN }: AttemptState): boolean {
+    const said = this.#accepted.find(({ attemptId }) => attemptId === id)?.said;
+    return said?.op === 'fail' && said.begun === false && !effectAccepted && progressN === 0;
   }
 
   /** What every view of a task relies on. */

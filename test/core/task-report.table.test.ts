@@ -5,6 +5,7 @@ import {
   effect,
   effectGate,
   fail,
+  failUncalled,
   idempotent,
   inWords,
   log,
@@ -591,6 +592,22 @@ describe('a late report', () => {
       error: { code: 'BROKEN', effect: 'begun', attempt: 1 },
     });
     expect(world.kinds.filter((kind) => kind === 'late-report')).toHaveLength(1);
+  });
+
+  it('tells of a handler that was never called, where nothing speaks against it', () => {
+    const world = gone();
+    world.say(failUncalled);
+    expect(world.task.lateReport?.error).toMatchObject({ code: 'BROKEN', begun: false });
+    expect(world.task.lateReport?.error?.effect).toBeUndefined();
+    expect(world.journal.at(-1)?.data).toMatchObject({ op: 'fail', begun: false });
+    world.resolve('late-report');
+    expect(inWords(world.retry())).toBe('ok');
+    const spoke = running(startGate);
+    spoke.say(progress(1));
+    spoke.pass(330_000).sweep();
+    spoke.say(failUncalled);
+    expect(spoke.task.lateReport?.error).toMatchObject({ effect: 'begun' });
+    expect(spoke.task.lateReport?.error?.begun).toBeUndefined();
   });
 
   it('is taken of a task that is queued, cancelled or failed as well', () => {

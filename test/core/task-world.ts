@@ -139,10 +139,11 @@ export class TaskWorld {
     this.task = { ...this.task, seq: before + events.length };
   }
 
-  /** `failed BROKEN begun`. */
+  /** `failed BROKEN begun`, `failed BROKEN not-called`. */
   get outcome(): string {
     const { status, error } = this.task;
-    return [status, error?.code, error?.effect].filter((word) => word !== undefined).join(' ');
+    const begun = error?.begun === false ? 'not-called' : undefined;
+    return [status, error?.code, error?.effect, begun].filter(Boolean).join(' ');
   }
 
   get kinds(): string[] {
@@ -164,6 +165,9 @@ export const complete: Said = { op: 'complete', result: { n: 1 } };
 const error = { code: 'BROKEN', message: 'It broke.' };
 export const fail: Said = { op: 'fail', error: { ...error, retryable: false } };
 export const failRetryable: Said = { op: 'fail', error: { ...error, retryable: true } };
+/** By a worker that knows that it never called the handler. */
+export const failUncalled: Said = { ...fail, begun: false };
+export const failUncalledRetryable: Said = { ...failRetryable, begun: false };
 export const unknown: Said = { op: 'unknown', error: { ...error, retryable: false } };
 export const cancelled: Said = { op: 'cancelled' };
 export const lost: Said = { op: 'lost', reason: 'host-died', begun: true };

@@ -305,6 +305,20 @@ describe('cancel', () => {
     );
   });
 
+  it('tells where the handler was never called, and asks nobody to accept a second effect', async () => {
+    const { task, attempt } = await world.running({ effectSafety: 'non-idempotent' });
+    await world.gate(attempt);
+    const error = { code: 'INPUT_INVALID', message: 'amount is no number.' };
+    await world.report(attempt, 'fail', { error, begun: false });
+    const page = await shown(`/tasks/${task.id}`);
+    expect(page).toContain('The handler was not called, so no effect of it took place.');
+    expect(page).toContain('handler not called');
+    expect(page).not.toContain('past its gate');
+    const retry = await shown(`/tasks/${task.id}/retry`);
+    expect(retry).toContain('So a repeat repeats none.');
+    expect(retry).not.toContain('takes place a second time');
+  });
+
   it('of a task that ended meanwhile says so', async () => {
     const { task, attempt } = await world.running();
     const page = await visitor.get(`/tasks/${task.id}/cancel`);

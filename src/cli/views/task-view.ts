@@ -1,4 +1,5 @@
 import { type TaskEvent, type TaskView, typeKey } from '../../contract/index.ts';
+import { NOT_CALLED } from '../../core/failures.ts';
 import {
   nextSteps,
   noteOf,
@@ -175,6 +176,7 @@ function errorLines(task: TaskView, style: Style): string[] {
   if (once !== undefined) lines.push(once);
   if (error.effect === 'begun')
     lines.push(style.warn('The attempt was past its gate: its effect may have taken place.'));
+  if (error.begun === false) lines.push(NOT_CALLED);
   // Issues stand in the message already.
   const { issues: _, ...details } = error.details ?? {};
   const words = detailWords(details).map((word) => plain(word));

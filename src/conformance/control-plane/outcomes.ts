@@ -99,6 +99,65 @@ export const outcomes: readonly ControlPlaneCase[] = [
     },
   },
   {
+    name: 'outcomes/not-called',
+    title:
+      'takes a failure of a handler that was never called as one before the gate, and tells it',
+    promises: ['4.42', '4.44'],
+    async run(world) {
+      const [pastStart] = sides.right as readonly [Side];
+      for (const options of [...sides.left, pastStart]) {
+        // What has made its effect known was called.
+        if (options.passed === 'effect') continue;
+        const said = { ...failure(false), begun: false };
+        const task = await after(world, { ...options, word: `${options.word}-ends` }, 'fail', said);
+        same(task.status, 'failed', `the status, ${options.word}`);
+        const { effect, begun } = task.error ?? {};
+        same(
+          [effect, begun],
+          [undefined, false],
+          `what \`error\` says of an effect, ${options.word}`,
+        );
+        const [entry] = await entries(world, task, 'failed');
+        same(entry?.data.begun, false, `\`data.begun\` of the failed entry, ${options.word}`);
+        const again = { ...failure(true), begun: false };
+        const later = await after(
+          world,
+          { ...options, word: `${options.word}-again` },
+          'fail',
+          again,
+        );
+        same(later.status, 'queued', `the status after a retryable one, ${options.word}`);
+      }
+      const right = { ...pastStart, word: 'other-words' };
+      for (const begun of [true, null, 0, 'false'])
+        same(
+          (await after(world, right, 'fail', { ...failure(), begun })).error?.effect,
+          'begun',
+          `\`error.effect\` of a failure with \`begun: ${JSON.stringify(begun)}\``,
+        );
+    },
+  },
+  {
+    name: 'outcomes/not-called-after-all',
+    title:
+      'does not believe that a handler was never called that made its effect or its progress known',
+    promises: ['4.43'],
+    async run(world) {
+      for (const retryable of [true, false])
+        for (const op of ['effect', 'progress']) {
+          const word = `${op}-${retryable}`;
+          const { task, worker, attempt } = await given(world, { word, passed: 'start' });
+          accepted(await worker.report(attempt, op, { n: 1 }), attempt, op);
+          const fields = { ...failure(retryable), begun: false };
+          accepted(await worker.report(attempt, 'fail', fields), attempt, 'fail');
+          const { status, error } = await world.task(task.id);
+          const says = [status, error?.effect, error?.begun];
+          const expected = ['failed', 'begun', undefined];
+          same(says, expected, `the task whose handler was never called, after its ${op}`);
+        }
+    },
+  },
+  {
     name: 'outcomes/unknown',
     title: 'ends a task as outcome-unknown where its handler says so, left and right',
     promises: ['4.11'],

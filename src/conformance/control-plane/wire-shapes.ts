@@ -39,6 +39,7 @@ export interface TaskShape {
     readonly message: string;
     readonly retryable: boolean;
     readonly effect?: string;
+    readonly begun?: unknown;
     readonly details?: Readonly<Record<string, unknown>>;
     readonly attempt?: number;
   };

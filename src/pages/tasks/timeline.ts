@@ -39,6 +39,7 @@ function attemptHtml(attempt: AttemptSpan, nowMs: number): Html {
       `past its gate${effectGate === undefined ? '' : ` (${effectGate})`}`,
       'Its effect may have taken place',
     );
+  if (attempt.notCalled) phase('handler not called', 'No effect of it took place');
   phase(`fence ${fence}`);
   if (codeHash !== undefined) phase(`code ${codeHash.slice(0, CODE_CHARS)}`, codeHash);
   return html`<li id="attempt-${fence}" class="${tone}">
