@@ -1,8 +1,8 @@
 /** Planted into what a worker writes to its disk, and what it makes of it after a crash. */
 const recordedNothing = {
   file: 'src/worker/claimed.ts',
-  find: '      await spool.recordClaim(fresh.map((held) => runningRecord(held, this.#ctx, claimedAt)));',
-  replace: '      fresh.map((held) => runningRecord(held, this.#ctx, claimedAt));',
+  find: 'const written = spool.recordClaim(records);',
+  replace: 'const written = Promise.resolve(records);',
 };
 
 export const faults = [

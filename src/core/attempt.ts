@@ -3,7 +3,7 @@
  *
  * | phase   | entered by                         | holds                              | left by                                    |
  * |---------|------------------------------------|------------------------------------|--------------------------------------------|
- * | claimed | a claim's answer                   | lease, running record              | slot, and `start` accepted where it is the gate → running; drain, lease → spooled (release); cancel → ending; → stale |
+ * | claimed | a claim's answer                   | lease, running record (a pure one: soon) | slot, and `start` accepted where it is the gate → running; drain, lease → spooled (release); cancel → ending; → stale |
  * | running | the handler is started             | lease, slot                        | handler gone → ending, or (never begun) → spooled, or → stale |
  * | ending  | the report is made                 | lease, slot until it is on disk    | on disk → spooled (→ stale); answered directly → over |
  * | spooled | the report is on disk (or a release) | lease (a `lost`: none)           | its answer: over, or → ending with what follows a refusal |

@@ -24,6 +24,8 @@ export class RunningBook {
   readonly #durable: SegmentWriter;
   readonly #kept: SegmentWriter;
   readonly #open = new Map<string, Open>();
+  /** By attempt, its record's way to the disk: what is said of it follows. */
+  readonly #coming = new Map<string, Promise<unknown>>();
 
   constructor(
     ports: { readonly disk: Disk; readonly clock: Clock; readonly log: Log },
@@ -44,7 +46,7 @@ export class RunningBook {
   }
 
   has(attemptId: string): boolean {
-    return this.#open.has(attemptId);
+    return this.#open.has(attemptId) || this.#coming.has(attemptId);
   }
 
   /** A record found at the start. */
@@ -63,33 +65,43 @@ export class RunningBook {
   }
 
   async record(attempts: readonly RunningRecord[], origin: Origin): Promise<void> {
-    const fresh = attempts.filter(({ attemptId }) => !this.#open.has(attemptId));
+    const fresh = attempts.filter(({ attemptId }) => !this.has(attemptId));
     if (fresh.length === 0) return;
     const lines = fresh.map((one) => encodeLine(runningLine(one, origin)));
     const mustBeDurable = fresh.some(({ effectSafety }) => effectSafety === 'non-idempotent');
     const writer = mustBeDurable ? this.#durable : this.#kept;
-    const { file } = await writer.write(
+    const written = writer.write(
       fresh.map(({ attemptId }) => attemptId),
       lines.map(({ text }) => text).join(''),
       lines.reduce((sum, { bytes }) => sum + bytes, 0),
     );
-    for (const { attemptId } of fresh) this.#open.set(attemptId, { file, writer });
+    for (const { attemptId } of fresh) this.#coming.set(attemptId, written);
+    try {
+      const { file } = await written;
+      for (const { attemptId } of fresh) this.#open.set(attemptId, { file, writer });
+    } finally {
+      for (const { attemptId } of fresh) this.#coming.delete(attemptId);
+    }
   }
 
   async markBegun(attemptId: string, host?: string): Promise<void> {
     const line = this.#mark('begun', attemptId, host === undefined ? undefined : { host });
-    const open = this.#open.get(attemptId);
-    if (open) open.begun = line;
-    await this.#add(attemptId, line);
+    await this.#add(attemptId, line, (open) => {
+      open.begun = line;
+    });
   }
 
   async markProgress(attemptId: string, { percent, message }: ProgressMark): Promise<void> {
     await this.#add(attemptId, this.#mark('progress', attemptId, { percent, message }));
   }
 
-  async #add(attemptId: string, line: string): Promise<void> {
+  async #add(attemptId: string, line: string, kept?: (open: Open) => void): Promise<void> {
+    const coming = this.#coming.get(attemptId);
+    if (coming !== undefined) await coming.catch(() => {});
     const open = this.#open.get(attemptId);
-    if (open) await open.writer.mark(open.file, line);
+    if (open === undefined) return;
+    kept?.(open);
+    await open.writer.mark(open.file, line);
   }
 
   /** The system may have forgotten what of this file was not durable, and a mark must survive this process. */
@@ -105,9 +117,17 @@ export class RunningBook {
    */
   end(attemptIds: readonly string[]): Promise<unknown> {
     const files = new Map<string, Ending>();
+    const gone: Promise<unknown>[] = [];
     for (const attemptId of attemptIds) {
       const open = this.#open.get(attemptId);
-      if (!open) continue;
+      if (!open) {
+        const coming = this.#coming.get(attemptId)?.then(
+          () => this.end([attemptId]),
+          () => {},
+        );
+        if (coming !== undefined) gone.push(coming);
+        continue;
+      }
       this.#open.delete(attemptId);
       let ending = files.get(open.file);
       if (ending === undefined) {
@@ -117,9 +137,8 @@ export class RunningBook {
       ending.ids.push(attemptId);
       ending.lines += this.#mark('ended', attemptId);
     }
-    const gone: Promise<void>[] = [];
     for (const [file, { writer, ids, lines }] of files) gone.push(writer.close(file, ids, lines));
-    return gone.length === 1 ? (gone[0] as Promise<void>) : Promise.all(gone);
+    return gone.length === 1 ? (gone[0] as Promise<unknown>) : Promise.all(gone);
   }
 
   /** What has ended is told to the disk now. */
@@ -129,6 +148,7 @@ export class RunningBook {
   }
 
   async idle(): Promise<void> {
+    await Promise.allSettled(this.#coming.values());
     await this.#durable.idle();
     await this.#kept.idle();
     await this.#folder.idle();

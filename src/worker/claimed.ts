@@ -2,7 +2,6 @@ import { careInWords as inWords, lessCareful } from '../contract/care.ts';
 import { type Attempt, attemptIdentity, attempt as attemptSchema } from '../contract/index.ts';
 import { typeKey } from '../contract/names.ts';
 import { plainAttempt } from '../contract/plain-answers.ts';
-import { isOver } from '../core/attempt.ts';
 import { four } from '../core/attempt-report.ts';
 import { backoffMs } from '../core/backoff.ts';
 import { workerDefaults } from '../core/defaults.ts';
@@ -72,17 +71,24 @@ export class Claimed {
     return { granted, notBefore: fresh.length === 0 ? 0 : await this.#begin(fresh) };
   }
 
-  /** Without its running record nothing is begun. Resolves with the time before which nothing may be claimed. */
+  /**
+   * Without its running record nothing is begun that must not run twice. What may begins beside the write: where that is lost
+   * with this process, the attempt's lease runs out. Resolves with the time before which nothing may be claimed.
+   */
   async #begin(fresh: readonly Held[]): Promise<number> {
     const { clock, log, random, spool } = this.#ctx.ports;
     const claimedAt = new Date(clock.wall()).toISOString();
     for (const held of fresh) held.workedAt = { claimedAt };
+    const records = fresh.map((held) => runningRecord(held, this.#ctx, claimedAt));
+    const written = spool.recordClaim(records);
+    for (const held of fresh) held.recorded = held.state.effectSafety === 'pure';
+    this.#attempts.grantSlots();
     try {
-      await spool.recordClaim(fresh.map((held) => runningRecord(held, this.#ctx, claimedAt)));
+      await written;
     } catch (cause) {
       log.error(
         'spool.trouble',
-        `What a claim brought could not be recorded, so it is given back: ${cause instanceof Error ? cause.message : String(cause)}`,
+        `What a claim brought could not be recorded, so what has not begun is given back: ${cause instanceof Error ? cause.message : String(cause)}`,
         { attempts: fresh.length },
       );
       this.#ctx.spoolFailed(cause);
@@ -91,11 +97,7 @@ export class Claimed {
       return clock.now() + backoffMs(workerDefaults.retry, ++this.#notRecorded, random.fraction());
     }
     this.#notRecorded = 0;
-    for (const held of fresh) {
-      held.recorded = true;
-      // Over while its record was being written (stale, given back): then nobody else takes the record away.
-      if (isOver(held.state)) void spool.forget(held.attempt.attemptId);
-    }
+    for (const held of fresh) held.recorded = true;
     this.#attempts.grantSlots();
     return 0;
   }

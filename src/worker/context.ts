@@ -162,11 +162,12 @@ export class WorkerContext {
     this.wake.claim.wake();
   }
 
-  /** A call with reports is on its way. */
+  /** A call with reports is on its way: first its bytes, then a claim. */
   reportsGo(): void {
     if (this.freedAt === undefined) return;
     this.freedAt = undefined;
-    this.wake.claim.wake();
+    // Node gives a call to its socket in its next tick: a claim that is made up now would be in between.
+    process.nextTick(() => this.wake.claim.wake());
   }
 
   /** Other handlers from now on. What is claimed already goes on with what it was claimed for. */

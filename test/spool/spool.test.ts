@@ -236,6 +236,21 @@ describe('running records', () => {
     expect(files(machine)).toEqual([]);
   });
 
+  it('are followed by what is said of them while they are being written', async () => {
+    const { machine, process, spool } = await start();
+    machine.disk.fail({ step: 'append', path: /running/, ms: 100, times: 1 });
+    const recorded = spool.recordClaim([held('att_a', 'pure'), held('att_b', 'pure')]);
+    void spool.markBegun('att_b', 'host-1');
+    const report = await spool.writeReport(complete('att_a'), META);
+    await machine.clock.time.until(Promise.all([recorded, spool.answered(report)]));
+    await spool.markProgress('att_b', { percent: 5 });
+    const next = await restart(machine, process);
+    expect(reportIds(next.spool)).toEqual([]);
+    expect(next.spool.recovered.running).toMatchObject([
+      { attemptId: 'att_b', begun: true, host: 'host-1', lastProgress: { percent: 5 } },
+    ]);
+  });
+
   it('go before the answered report does: a kill in between leaves no record without its report', async () => {
     const { machine, spool } = await start();
     await spool.recordClaim([held('att_a')]);

@@ -149,8 +149,9 @@ it('begins nothing that it cannot record, gives it back at once, and does not us
   const { transport } = world;
   // The spool's own probe works, only this folder does not: it says that it is well again and again.
   world.machine.disk.fail({ ...WRITES, path: /running/ });
-  for (let i = 0; i < 100; i++) transport.offer({ type: 'demo/hello' });
-  await world.start();
+  const effectSafety = 'idempotent';
+  for (let i = 0; i < 100; i++) transport.offer({ type: 'demo/hello', effectSafety });
+  await world.start({ handlers: [handler('demo/hello', effectSafety)] });
   await world.advance(120_000);
   expect(world.carrier.started).toEqual([]);
   const released = transport.sent('release');
@@ -164,8 +165,9 @@ it('forgets the record of an attempt that was over before its record was written
   const world = new SimWorld();
   const { transport } = world;
   world.machine.disk.fail({ step: 'append', path: /running/, ms: 3_000, times: 1 });
-  const one = transport.offer({ type: 'demo/hello' });
-  await world.start();
+  const effectSafety = 'idempotent';
+  const one = transport.offer({ type: 'demo/hello', effectSafety });
+  await world.start({ handlers: [handler('demo/hello', effectSafety)] });
   await world.until(() => world.worker.status().slots.waiting === 1);
   world.worker.signal();
   await world.until(() => one.ended, 1_000);
@@ -176,6 +178,28 @@ it('forgets the record of an attempt that was over before its record was written
   await world.start();
   await world.advance(5_000);
   expect(transport.sent('lost')).toEqual([]);
+  world.check();
+});
+
+it('begins a pure one beside its record, and only with a disk that is well', async () => {
+  const world = new SimWorld();
+  const { transport } = world;
+  world.machine.disk.fail({ step: 'append', path: /running/, ms: 3_000, times: 1 });
+  const one = transport.offer({ type: 'demo/hello' });
+  await world.start();
+  await world.until(() => one.ended, 1_000);
+  expect(one.ended?.op).toBe('complete');
+  await world.advance(5_000);
+  expect(world.files('running')).toEqual([]);
+  const fault = world.machine.disk.fail({ ...WRITES, path: /running/ });
+  const [second, third, fourth] = [1, 2, 3].map(() => transport.offer({ type: 'demo/hello' }));
+  await world.until(() => second?.ended && third?.ended, 20_000);
+  expect([second?.ended?.op, third?.ended?.op, fourth?.ended]).toEqual([
+    ...['complete', 'complete', undefined],
+  ]);
+  fault.clear();
+  await world.until(() => fourth?.ended, 20_000);
+  expect(transport.sent('release')).toEqual([]);
   world.check();
 });
 
