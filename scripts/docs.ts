@@ -12,6 +12,7 @@ import { taskErrorCodes } from '../src/contract/errors.ts';
 import { openApiDocument } from '../src/contract/openapi.ts';
 import { problemCodes } from '../src/contract/problems.ts';
 import { VERSION } from '../src/contract/version.ts';
+import { serverDefaults } from '../src/core/defaults.ts';
 import { brokenPeersPage } from './broken-peers-page.ts';
 import { conformancePage } from './conformance-page.ts';
 import { contractPage } from './contract-page.ts';
@@ -73,7 +74,7 @@ export function errorsPage(): string {
 
 /** What a control plane of this version serves at `/openapi.json`, a line for each member so that a change can be read. */
 export function openApiText(): string {
-  return `${JSON.stringify(openApiDocument(VERSION), null, 1)}\n`;
+  return `${JSON.stringify(openApiDocument(VERSION, serverDefaults.batch), null, 1)}\n`;
 }
 
 /** Loaded when it is needed: the kits bring the whole client with them, and files that are imported as text. */

@@ -51,8 +51,8 @@ interface Described {
   readonly examples?: Json | undefined;
 }
 
-/** The OpenAPI 3.1 document, made from the operation table. @param version of the product. */
-export function openApiDocument(version: string): Json {
+/** The OpenAPI 3.1 document, made from the operation table. @param version of the product. @param batch items of one batch call. */
+export function openApiDocument(version: string, batch: number = limits.batch): Json {
   const schemas = new Schemas();
   const responses: Json = {};
   const paths: Record<string, Json> = {};
@@ -63,7 +63,7 @@ export function openApiDocument(version: string): Json {
       [call.operation.method.toLowerCase()]: describe(call, schemas, responses),
     };
   }
-  exactItems(schemas);
+  exactItems(schemas, batch);
   return {
     openapi: '3.1.0',
     info: {
@@ -237,11 +237,11 @@ const reportName = (op = '') => `${op[0]?.toUpperCase()}${op.slice(1)}Report`;
 const namedReports = ops.map((op) => reportSchemas[op].meta({ id: reportName(op) }));
 
 /** What the code reads item by item: an item that is not as it should be is answered for itself. */
-function exactItems(schemas: Schemas): void {
+function exactItems(schemas: Schemas, batch: number): void {
   const components = schemas.components as Record<string, Json & { properties?: Json }>;
   const orElse = (name: string): Json => ({
     type: 'array',
-    maxItems: limits.batch,
+    maxItems: batch,
     items: {
       anyOf: [
         ref('schemas', name),

@@ -99,6 +99,11 @@ export const serverDefaults = {
   /** … and those of all connections: some 40 MB. Who sends more ahead is cut; nobody else is. */
   pipelinedInAll: 10_000,
   /**
+   * Items of one batch call, told as `limits.batch`: more than peers may count on that do not ask. A call and its commit cost
+   * as much as ten tasks or so, and all of 128 tasks with their starts takes the thread some 10 ms.
+   */
+  batch: 256,
+  /**
    * Calls that are under way, once for reports of workers and once for everything else. The store keeps what comes
    * together in one commit, and hundreds are as quick as thousands.
    */
@@ -178,10 +183,11 @@ export const workerDefaults = {
   reportsGatherMs: 10,
   /**
    * While short work waits here for its slot, more reports are a moment away, and nobody waits for a single one: calls keep
-   * this much apart, unless so many are there: a call is full with them and the starts that go before them.
+   * this much apart, unless one is full with them and the starts that go before them.
    */
   reportsAheadGatherMs: 16,
-  reportsAheadForOneCall: 50,
+  /** Reports of one call, where the control plane takes so many: at eight thousand tasks a second what gathers in that time. */
+  reportsMost: 256,
   /** A type whose handler could not be started is left out of claims so long: each try costs a task one of its tries. */
   typePause: { initialMs: SECOND, factor: 2, maxMs: MINUTE, jitter: 0.2 },
   /**

@@ -250,7 +250,7 @@ export class WorkerContext {
       return;
     }
     this.limits = {
-      batch: Math.max(1, Math.min(info.limits.batch, limits.batch)),
+      batch: Math.max(1, Math.min(info.limits.batch, workerDefaults.reportsMost)),
       batchBytes: Math.max(1_024, Math.min(info.limits.batchBytes, limits.batchBytes)),
     };
     this.features = info.features;

@@ -9,20 +9,21 @@ export interface OnTheWay {
   readonly lastCallAt: number;
   /** Short work waits here for a slot: more reports are a moment away. */
   readonly moreSoon: boolean;
+  /** Reports of one call, as the control plane takes them: those of attempts, and the starts that go before them. */
+  readonly batch: number;
 }
 
 /** Enough for one more call, whatever is under way. */
-export function manyWait({ waiting, calls, moreSoon }: OnTheWay): boolean {
-  const { reportsAheadForOneCall, reportsForOneMoreCall } = workerDefaults;
-  return (
-    waiting >= Math.max(1, calls) * (moreSoon ? reportsAheadForOneCall : reportsForOneMoreCall)
-  );
+export function manyWait({ waiting, calls, moreSoon, batch }: OnTheWay): boolean {
+  const enough = moreSoon ? Math.ceil(batch / 2) : workerDefaults.reportsForOneMoreCall;
+  return waiting >= Math.max(1, calls) * enough;
 }
 
 /** When the next call may begin. At once for a lone report; few wait for those that are under way, or are about to come. */
 export function nextCallAt(facts: OnTheWay): number {
   if (manyWait(facts)) return Number.NEGATIVE_INFINITY;
-  if (facts.calls > 0) return facts.lastCallAt + workerDefaults.reportsGatherMs;
-  if (!facts.moreSoon) return Number.NEGATIVE_INFINITY;
-  return facts.lastCallAt + workerDefaults.reportsAheadGatherMs;
+  if (facts.moreSoon) return facts.lastCallAt + workerDefaults.reportsAheadGatherMs;
+  return facts.calls > 0
+    ? facts.lastCallAt + workerDefaults.reportsGatherMs
+    : Number.NEGATIVE_INFINITY;
 }

@@ -102,6 +102,7 @@ export class ReportLoop {
       calls: this.#calls,
       lastCallAt: this.#lastCallAt,
       moreSoon: this.#attempts.someWait,
+      batch: this.#ctx.limits.batch,
     };
   }
 

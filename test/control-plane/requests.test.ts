@@ -260,7 +260,7 @@ describe('addresses', () => {
         contracts: [1],
         limits: {
           inlineBytes: 262_144,
-          batch: 100,
+          batch: 256,
           leaseMs: { min: 5_000, default: 30_000, max: 600_000 },
         },
         features: expect.arrayContaining(['hints', 'progress']),
@@ -348,7 +348,7 @@ describe('batches of reports', () => {
     const { attempt } = await world.running();
     const send = (reports: unknown[]) =>
       world.call('POST', '/attempts/batch', { body: { reports } });
-    expect((await send(Array(101).fill({ ...attempt, op: 'renew' }))).status).toBe(413);
+    expect((await send(Array(257).fill({ ...attempt, op: 'renew' }))).status).toBe(413);
     expect((await send(['x'.repeat(1_100_000)])).status).toBe(413);
     expect((await world.call('POST', '/attempts/batch', { text: '{"reports":[' })).status).toBe(
       400,

@@ -19,8 +19,8 @@ export function serviceRoutes(version: string): Record<OpenOperationId, OpenRout
       });
     },
 
-    async openapi() {
-      document ??= Buffer.from(JSON.stringify(openApiDocument(version)));
+    async openapi({ services }) {
+      document ??= Buffer.from(JSON.stringify(openApiDocument(version, services.limits.batch)));
       return { status: 200, body: document, type: JSON_TYPE };
     },
   };
