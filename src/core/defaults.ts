@@ -310,6 +310,8 @@ export const wireDefaults = {
   answerBytes: 8_388_608,
   /** A page of 500 tasks with results is the largest thing a producer can ask for. */
   listBytes: 67_108_864,
+  /** An answer that is read whole before it is given on; larger ones are read as they come, within their own limit. */
+  plainAnswerBytes: 1_048_576,
   /** A problem is a few hundred bytes; more of a refusal is not read. */
   problemBytes: 65_536,
   /** More of it is read away up to here, which is cheaper than a new connection. */

@@ -2,15 +2,19 @@
  * Connections to peers, kept between calls, a few to each at the same time. What waits is served in its order, by the first
  * connection that becomes free or is opened.
  */
-import type { Agent as HttpAgent } from 'node:http';
 import type { Socket } from 'node:net';
 import { wireDefaults } from '../core/defaults.ts';
-import { Agent } from './node-http.ts';
+import type { OneSocket } from './one-socket.ts';
+import type { PlainLine } from './plain-line.ts';
 
 export interface Connection {
   readonly socket: Socket;
-  /** Runs calls over this connection, one after the other. */
-  readonly agent: HttpAgent;
+  /** Whoever took it gives it back, once its answer was read. */
+  readonly free: () => void;
+  /** Reads and writes plain calls, until there is an agent. */
+  line: PlainLine | undefined;
+  /** Runs all calls from the first one that was not plain. */
+  agent: OneSocket | undefined;
   /** How many calls were given to it. */
   calls: number;
   /** How long the peer keeps it, as its last answer said. */
@@ -140,7 +144,9 @@ export class Connections {
     }
     const connection: Connection = {
       socket,
-      agent: new OneSocket(socket, () => this.#free(peer, connection)),
+      free: () => this.#free(peer, connection),
+      line: undefined,
+      agent: undefined,
       calls: 0,
       keptMs: undefined,
       readBytes: 0,
@@ -192,28 +198,6 @@ interface Peer {
 interface Waiting {
   take(connection: Connection): void;
   fail(error: unknown): void;
-}
-
-/** An HTTP agent for one connection, which tells when a call has given it back. */
-class OneSocket extends Agent {
-  readonly #socket: Socket;
-  readonly #freed: () => void;
-
-  constructor(socket: Socket, freed: () => void) {
-    super({ keepAlive: true, maxSockets: 1, maxFreeSockets: 1 });
-    this.#socket = socket;
-    this.#freed = freed;
-  }
-
-  override createConnection(): Socket {
-    return this.#socket;
-  }
-
-  override keepSocketAlive(): boolean {
-    // When it lies with this agent's free ones.
-    process.nextTick(this.#freed);
-    return true;
-  }
 }
 
 function closedError(): Error {

@@ -1,5 +1,5 @@
-/** One call over one connection: what is sent, and the answer as `WireResponse`. Redirects are answers like any other. */
-import type { IncomingMessage } from 'node:http';
+/** One call by Node's HTTP client: what is sent, and the answer as `WireResponse`. Redirects are answers like any other. */
+import type { Agent, IncomingMessage } from 'node:http';
 import { finished, type Readable } from 'node:stream';
 import { wireDefaults } from '../core/defaults.ts';
 import type { Connection } from './connections.ts';
@@ -8,15 +8,19 @@ import type { Collected, WireInit, WireResponse } from './fetch.ts';
 import { request } from './node-http.ts';
 
 /** Resolves when the head of the answer is there; its body ends with the signal's reason where that aborts. */
-export function exchange(connection: Connection, url: URL, init: WireInit): Promise<WireResponse> {
+export function exchange(
+  connection: Pick<Connection, 'keptMs'>,
+  agent: Agent,
+  url: URL,
+  init: WireInit,
+): Promise<WireResponse> {
   const { signal, body } = init;
-  connection.calls++;
   return new Promise((resolve, reject) => {
     /** What the parser or the socket said first; a body that is cut knows only that. */
     let fault: Error | undefined;
     let answer: IncomingMessage | undefined;
     const call = request({
-      agent: connection.agent,
+      agent,
       host: url.hostname,
       port: url.port,
       method: init.method,
@@ -24,7 +28,7 @@ export function exchange(connection: Connection, url: URL, init: WireInit): Prom
       headers: {
         ...init.headers,
         host: url.host,
-        'accept-encoding': url.protocol === 'https:' ? 'br, gzip, deflate' : 'gzip, deflate',
+        'accept-encoding': encodings(url),
       },
       maxHeaderSize: wireDefaults.headerBytes,
     });
@@ -168,9 +172,14 @@ function textOf(value: string | string[] | undefined): string | null {
   return value === undefined ? null : String(value);
 }
 
+/** What an answer may be encoded by. */
+export function encodings({ protocol }: URL): string {
+  return protocol === 'https:' ? 'br, gzip, deflate' : 'gzip, deflate';
+}
+
 /** `timeout=75` */
-function keptMs(said: string | undefined): number | undefined {
-  if (said === undefined) return undefined;
+export function keptMs(said: string | null | undefined): number | undefined {
+  if (said === undefined || said === null) return undefined;
   const seconds = /(?:^|[\s,;])timeout\s*=\s*(\d{1,9})/i.exec(said)?.[1];
   return seconds === undefined ? undefined : Number(seconds) * 1_000;
 }

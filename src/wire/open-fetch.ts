@@ -1,5 +1,5 @@
 /**
- * The real `WireFetch`: Node's HTTP client over connections that this file makes itself (addresses raced, proxy,
+ * The real `WireFetch`: HTTP over connections that this file makes itself (addresses raced, proxy,
  * private authorities), in lanes of their own. Time limits are the caller's: its signal ends a call.
  */
 import type { Socket } from 'node:net';
@@ -8,9 +8,9 @@ import type { Clock } from '../ports/clock.ts';
 import { isBadPort } from './bad-ports.ts';
 import { Connections, type Opener } from './connections.ts';
 import { Dialer, type Lookup } from './dial.ts';
-import { exchange } from './exchange.ts';
 import { codeOf, WireFault } from './fault.ts';
 import type { Lane, WireFetch } from './fetch.ts';
+import { exchange } from './plain-line.ts';
 import { openTunnel, type ProxySettings, proxyChooser, told } from './proxy.ts';
 import { authorities, Securer } from './secure.ts';
 import { bare, hostPort } from './service-url.ts';
