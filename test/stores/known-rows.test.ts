@@ -42,18 +42,21 @@ afterEach(() => {
 const facts = { dueAtMs: undefined, attention: false };
 const pick = <T>(random: SimulatedRandom, from: readonly T[]) =>
   from[random.below(from.length)] as T;
-const worker = { workerId: 'w', sessionId: 's' };
 
 /** A task that runs. @returns ids of its attempt. */
 async function running(tx: Transaction, random: SimulatedRandom): Promise<string> {
   const { task } = submitTask(
     tx.nowMs,
-    { type: `demo/${1 + random.below(2)}`, schemaVersion: 1, input: 1 },
+    {
+      ...{ type: `demo/${1 + random.below(2)}`, schemaVersion: 1, input: 1 },
+      // Of the first all others are alike, of the second none.
+      policy: pick(random, [{ maxAttempts: 3 }, { leaseMs: 10_000 + random.below(1_000_000) }]),
+    },
     { id: makeId('tsk', tx.nowMs, random.bytes(10)), project: 'p', by: 'key:k' },
   );
   const row = await tx.insertTask(task, { ...facts, rank: task.createdAtMs, inputJson: '1' });
   const change = claimTask(tx.nowMs, task, {
-    ...worker,
+    ...{ workerId: 'w', sessionId: pick(random, ['#1', '#session-1', 'session-2']) },
     attemptId: makeId('att', tx.nowMs, random.bytes(10)),
     effectSafety: 'pure',
     effectGate: 'start',
@@ -62,6 +65,7 @@ async function running(tx: Transaction, random: SimulatedRandom): Promise<string
   if (!change.task || !change.attempt) throw new Error('it was not claimed');
   await tx.insertAttempt(row, change.attempt);
   await tx.saveTask(row, change.task, facts);
+  await tx.addEvents(row.ref, 1, change.events);
   return change.attempt.id;
 }
 

@@ -22,7 +22,7 @@ export function attentionReads(
     },
 
     async losingTasks(project, limit) {
-      return c.allValues(LOSING, project, limit).map(taskRow);
+      return c.allValues(LOSING, project, limit).map((row) => taskRow(row, c.texts));
     },
   };
 }

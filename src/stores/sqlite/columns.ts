@@ -96,13 +96,15 @@ export const INSERT_ATTEMPT = `INSERT INTO attempts (${ATTEMPT_COLUMNS.join(', '
 export function taskValues(
   task: TaskState,
   facts: {
+    /** As the row holds it. */
+    readonly policy: string;
     readonly ready: boolean;
     readonly attention: boolean;
     readonly dueAtMs: number | undefined;
   },
 ): Value[] {
   return [
-    policyText(task.policy),
+    facts.policy,
     task.status,
     facts.ready ? 1 : 0,
     task.seq,
@@ -116,7 +118,7 @@ export function taskValues(
     task.undelivered,
     task.losses,
     task.fence,
-    task.attemptId ?? null,
+    task.attemptId ?? (task.fence === 0 ? ROOM_IN_TASK : null),
     task.workerId ?? null,
     task.cancelRequested ? 1 : 0,
     task.cancelReason ?? null,
@@ -142,11 +144,18 @@ export function attemptValues(attempt: AttemptState): Value[] {
     attempt.logN,
     attempt.endedAtMs ?? null,
     attempt.end?.op ?? null,
-    attempt.end?.hash ?? null,
+    attempt.end?.hash ?? ROOM_IN_ATTEMPT,
     attempt.late?.op ?? null,
     attempt.late?.hash ?? null,
   ];
 }
+
+/**
+ * Rows are given the room that they will need: one that grows later splits its page. These stand where nothing is read yet: in the
+ * attempt of a task that had none, in the hash of an end that did not come.
+ */
+const ROOM_IN_TASK = ' '.repeat(56);
+const ROOM_IN_ATTEMPT = ' '.repeat(88);
 
 /** Most tasks of a producer share one policy: its text is read once, and never made again. */
 const policies = new Map<string, Policy>();
@@ -165,7 +174,7 @@ export function policyOf(text: string): Policy {
   return policy;
 }
 
-function policyText(policy: Policy): string {
+export function policyText(policy: Policy): string {
   let text = texts.get(policy);
   if (text === undefined) {
     text = JSON.stringify(policy);

@@ -1,4 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { Texts } from './texts.ts';
 
 export type Value = SQLInputValue;
 export type Row = Record<string, unknown>;
@@ -7,6 +8,7 @@ export type Values = readonly unknown[];
 /** One SQLite connection whose statements are compiled once. Statements are constants in the code. */
 export class Connection {
   readonly database: DatabaseSync;
+  readonly texts = new Texts(this);
   readonly #statements = new Map<string, StatementSync>();
   /** Those whose rows come as lists of values. */
   readonly #lists = new Map<string, StatementSync>();

@@ -8,20 +8,15 @@ import type { Kept } from './kept.ts';
 export function journalReads(c: Connection): Pick<Reads, 'events' | 'logs' | 'lastLog' | 'action'> {
   return {
     async events(taskRef, after, limit) {
-      const rows = c.all(
-        'SELECT * FROM events WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?',
-        taskRef,
-        after,
-        limit,
-      );
+      const rows = c.all(EVENTS, taskRef, after, limit);
       return rows.map((row) => ({
         seq: row.seq as number,
         atMs: row.at as number,
         kind: row.kind as EventKind,
-        attemptId: text(row.attempt_id),
+        attemptId: text(row.attempt) ?? text(row.attempt_id),
         fence: number(row.fence),
-        by: row.by as string,
-        data: JSON.parse(row.data as string) as Record<string, unknown>,
+        by: c.texts.text(row.by as string),
+        data: JSON.parse(c.texts.text(row.data as string)) as Record<string, unknown>,
       }));
     },
 
@@ -68,6 +63,8 @@ export function journalWrites(
   now: () => number,
   kept: Kept,
 ): Pick<Transaction, 'addEvents' | 'addLogs' | 'addAction'> {
+  /** The ref of an attempt, in place of its id. */
+  const refOf = (id: string | undefined) => id && kept.attempts.find(id)?.ref.toString();
   return {
     addEvents(taskRef, firstSeq, events) {
       kept.touched.tasks.add(taskRef);
@@ -79,10 +76,10 @@ export function journalWrites(
           seq++,
           now(),
           event.kind,
-          event.attemptId ?? null,
+          refOf(event.attemptId) ?? event.attemptId ?? null,
           event.fence ?? null,
-          event.by,
-          JSON.stringify(event.data),
+          c.texts.hold(event.by),
+          c.texts.hold(JSON.stringify(event.data)),
         );
       }
     },
@@ -143,3 +140,7 @@ export function journalWrites(
     },
   };
 }
+
+/** An entry holds its attempt's ref where the writer knew it, else its id. */
+const EVENTS = `SELECT e.*, a.id AS attempt FROM events AS e LEFT JOIN attempts AS a ON a.ref = e.attempt_id
+  WHERE e.task = ? AND seq > ? ORDER BY seq LIMIT ?`;

@@ -52,6 +52,7 @@ export class Kept {
 
   /** The group is committed. */
   settle(): void {
+    this.#c.texts.settle();
     this.attempts.settle(({ attempt }) => attempt.endedAtMs === undefined);
     this.tasks.settle(
       ({ task }) =>
@@ -61,6 +62,7 @@ export class Kept {
 
   /** Something was undone, or written by somebody else. */
   forget(): void {
+    this.#c.texts.forget();
     this.attempts.forget();
     this.tasks.forget();
     this.counts.forget();

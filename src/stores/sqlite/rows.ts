@@ -3,26 +3,28 @@ import type { AttemptPhase, AttemptState, TaskState } from '../../core/task.ts';
 import type { AttemptRow, TaskRow } from '../../ports/store.ts';
 import { ATTEMPT_COLUMNS, places, policyOf, TASK_COLUMNS } from './columns.ts';
 import { json, number, text, type Values } from './connection.ts';
+import type { Texts } from './texts.ts';
 
 /** How rows (`SELECT *`) become the machine's states. */
 
 export const T = places(TASK_COLUMNS);
 export const A = places(ATTEMPT_COLUMNS);
 
-export function taskRow(row: Values): TaskRow {
+export function taskRow(row: Values, texts: Texts): TaskRow {
+  const id = row[T.id] as string;
   const labels = row[T.labels] as string;
   const task: TaskState = {
-    id: row[T.id] as string,
+    id,
     project: row[T.project] as string,
     type: row[T.type] as string,
     schemaVersion: row[T.schema_version] as number,
     pool: row[T.pool] as string,
     priority: row[T.priority] as number,
     labels: labels === '{}' ? NO_LABELS : (JSON.parse(labels) as Record<string, string>),
-    effectKey: row[T.effect_key] as string,
+    effectKey: (row[T.effect_key] as string) || id,
     idempotencyKey: text(row[T.idempotency_key]),
     traceparent: text(row[T.traceparent]),
-    policy: policyOf(row[T.policy] as string),
+    policy: policyOf(texts.text(row[T.policy] as string)),
     status: row[T.status] as TaskStatus,
     seq: row[T.seq] as number,
     createdAtMs: row[T.created_at] as number,
@@ -37,7 +39,7 @@ export function taskRow(row: Values): TaskRow {
     undelivered: row[T.undelivered] as number,
     losses: row[T.losses] as number,
     fence: row[T.fence] as number,
-    attemptId: text(row[T.attempt_id]),
+    attemptId: row[T.fence] === 0 ? undefined : text(row[T.attempt_id]),
     workerId: text(row[T.worker_id]),
     cancelRequested: row[T.cancel_requested] === 1,
     cancelReason: text(row[T.cancel_reason]),
@@ -52,7 +54,7 @@ export function taskRow(row: Values): TaskRow {
 
 const NO_LABELS: Readonly<Record<string, string>> = Object.freeze({});
 
-export function attemptRow(row: Values, taskId: string): AttemptRow {
+export function attemptRow(row: Values, taskId: string, texts: Texts): AttemptRow {
   const endOp = text(row[A.end_op]);
   const lateOp = text(row[A.late_op]);
   const attempt: AttemptState = {
@@ -62,7 +64,7 @@ export function attemptRow(row: Values, taskId: string): AttemptRow {
     fence: row[A.fence] as number,
     number: row[A.number] as number,
     workerId: row[A.worker_id] as string,
-    sessionId: row[A.session_id] as string,
+    sessionId: texts.text(row[A.session_id] as string),
     effectSafety: row[A.effect_safety] as EffectSafety,
     effectGate: row[A.effect_gate] as EffectGate,
     leaseMs: row[A.lease_ms] as number,

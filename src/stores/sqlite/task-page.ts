@@ -32,7 +32,7 @@ export function taskPage(c: Connection, query: TaskQuery): TaskPage {
       ...filter.values,
       query.limit + 1,
     );
-    for (const row of rows) found.push(taskRow(row));
+    for (const row of rows) found.push(taskRow(row, c.texts));
   }
   found.sort((a, b) => (a.task.id < b.task.id ? 1 : -1));
   // Below the highest point where a search stopped, other statuses may be ahead of it: left to the next page.

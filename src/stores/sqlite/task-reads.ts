@@ -103,14 +103,14 @@ export interface Finders {
 
 export function finders(c: Connection, kept?: Kept): Finders {
   const task = (row: Values) => {
-    if (kept === undefined) return taskRow(row);
+    if (kept === undefined) return taskRow(row, c.texts);
     const id = row[T.id] as string;
-    return kept.tasks.find(id) ?? kept.tasks.read(id, taskRow(row), row);
+    return kept.tasks.find(id) ?? kept.tasks.read(id, taskRow(row, c.texts), row);
   };
   const attempt = (row: Values, taskId: string) => {
-    if (kept === undefined) return attemptRow(row, taskId);
+    if (kept === undefined) return attemptRow(row, taskId, c.texts);
     const id = row[A.id] as string;
-    return kept.attempts.find(id) ?? kept.attempts.read(id, attemptRow(row, taskId), row);
+    return kept.attempts.find(id) ?? kept.attempts.read(id, attemptRow(row, taskId, c.texts), row);
   };
   return {
     task,

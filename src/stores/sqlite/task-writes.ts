@@ -1,6 +1,6 @@
 import type { TaskState } from '../../core/task.ts';
 import type { TaskFacts, TaskRow, Transaction } from '../../ports/store.ts';
-import { attemptValues, INSERT_ATTEMPT, INSERT_TASK, taskValues } from './columns.ts';
+import { attemptValues, INSERT_ATTEMPT, INSERT_TASK, policyText, taskValues } from './columns.ts';
 import type { Connection } from './connection.ts';
 import type { Kept } from './kept.ts';
 import { placesToLook } from './queue.ts';
@@ -25,9 +25,9 @@ export type TaskWrites = Pick<
 export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWrites {
   const found = finders(c, kept);
   const touch = (ref: number | string) => void kept.touched.tasks.add(ref);
-  const changing = (task: TaskState, { attention, dueAtMs }: TaskFacts) => {
+  const changing = (task: TaskState, { attention, dueAtMs }: TaskFacts, policy: string) => {
     const ready = task.status === 'queued' && task.availableAtMs <= now();
-    return taskValues(task, { ready, attention, dueAtMs });
+    return taskValues(task, { policy, ready, attention, dueAtMs });
   };
 
   const savePayloads = (ref: number, before: TaskState | undefined, task: TaskState) => {
@@ -48,14 +48,14 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
         task.pool,
         task.priority,
         JSON.stringify(task.labels),
-        task.effectKey,
+        task.effectKey === task.id ? '' : task.effectKey,
         task.idempotencyKey ?? null,
         facts.requestHash ?? null,
         task.traceparent ?? null,
         task.createdAtMs,
         task.notBeforeMs ?? null,
         facts.rank,
-        ...changing(task, facts),
+        ...changing(task, facts, c.texts.hold(policyText(task.policy))),
       );
       touch(ref);
       kept.counts.moved(task, undefined, task.status);
@@ -66,7 +66,8 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
 
     saveTask(row, task, facts) {
       touch(row.ref);
-      kept.tasks.save(task.id, loadedAgain(row.ref, task), changing(task, facts));
+      const values = changing(task, facts, c.texts.held(policyText(task.policy)));
+      kept.tasks.save(task.id, loadedAgain(row.ref, task), values);
       savePayloads(row.ref, row.task, task);
       return { ref: row.ref, task };
     },
@@ -92,7 +93,7 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
         attempt.fence,
         attempt.number,
         attempt.workerId,
-        attempt.sessionId,
+        c.texts.hold(attempt.sessionId),
         attempt.effectSafety,
         attempt.effectGate,
         attempt.leaseMs,
