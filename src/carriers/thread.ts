@@ -6,7 +6,7 @@
  * a handler that ignores it is told about while it does. It cannot be killed and keeps its slot until it really ends.
  */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import { sdkDefaults } from '../core/defaults.ts';
+import { sdkDefaults } from '../core/sdk-defaults.ts';
 import type {
   Carrier,
   Job,

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import { sdkDefaults } from '../core/defaults.ts';
+import { sdkDefaults } from '../core/sdk-defaults.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { KeySource } from '../wire/key.ts';
 import type { FromAgent } from './agent-words.ts';

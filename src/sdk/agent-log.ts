@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import { sdkDefaults } from '../core/defaults.ts';
+import { sdkDefaults } from '../core/sdk-defaults.ts';
 import type { Log, LogFields, LogLevel } from '../ports/log.ts';
 import type { FromAgent } from './agent-words.ts';
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { TaskError } from '../contract/errors.ts';
-import { sdkDefaults } from '../core/defaults.ts';
+import { sdkDefaults } from '../core/sdk-defaults.ts';
 import type { AgentData } from './agent-words.ts';
 
 /** Throws `AGENT_NOT_STARTED` with the next step. */

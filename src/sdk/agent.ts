@@ -13,7 +13,8 @@ import {
 import { type ServedJobs, serveJobs } from '../carriers/thread-jobs.ts';
 import { BegunCount } from '../carriers/thread-words.ts';
 import { VERSION } from '../contract/version.ts';
-import { sdkDefaults, workerDefaults } from '../core/defaults.ts';
+import { workerDefaults } from '../core/defaults.ts';
+import { sdkDefaults } from '../core/sdk-defaults.ts';
 import type { Carrier } from '../ports/carrier.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';

@@ -3,7 +3,7 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:wor
 import { afterEach, expect, it } from 'vitest';
 import { SimulatedClock } from '../../sim/clock.ts';
 import { TaskError } from '../../src/contract/errors.ts';
-import { sdkDefaults } from '../../src/core/defaults.ts';
+import { sdkDefaults } from '../../src/core/sdk-defaults.ts';
 import { diedError, howItDied } from '../../src/sdk/agent-death.ts';
 import { AgentKey } from '../../src/sdk/agent-key.ts';
 import { AgentLog } from '../../src/sdk/agent-log.ts';

@@ -1,0 +1,13 @@
+/** Numbers of `TaskWorker`, between the user's thread and the agent's. Units stand in the names, reasons beside them. */
+export const sdkDefaults = {
+  /** That a handler has begun which then holds its thread is seen after this: soon enough for its time limit and renewals. */
+  begunLookMs: 20,
+  /** Lines for the user's log that wait while a handler holds its thread; what comes then is counted and told. */
+  logLinesWaiting: 1_000,
+  /** A key's source lives in the user's thread and may not be heard for long: renewals go on with the last key. */
+  keyWaitMs: 1_000,
+  /** `status()` waits so long for the agent, which needs microseconds unless the machine is very busy. */
+  statusWaitMs: 100,
+  /** The agent's garbage is short-lived and small; V8's own choice costs 7 to 14 MB more at rest. */
+  agentYoungMb: 4,
+} as const;
