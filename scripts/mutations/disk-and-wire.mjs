@@ -142,6 +142,14 @@ export const diskAndWire = [
     tests: ['test/spool/recovery', 'test/spool/spool', 'test/spool/faults'],
   },
   {
+    name: 'a mark of many attempts counts for the first of them alone',
+    file: 'src/spool/read-group.ts',
+    find: 'for (const attemptId of attemptIds) marks.push',
+    replace: 'for (const attemptId of attemptIds.slice(0, 1)) marks.push',
+    unseen: 'a report that is sent again is answered as replayed',
+    tests: ['test/spool/records', 'test/costs/spool'],
+  },
+  {
     name: 'a restarted worker does not name its earlier sessions',
     file: 'src/spool/spool.ts',
     find: 'this.earlierSessions = owner.earlierSessions;',

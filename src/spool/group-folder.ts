@@ -11,6 +11,7 @@ export class GroupFolder {
   readonly #disk: Disk;
   readonly #folder: string;
   readonly #log: Log;
+  readonly #closing: Closing;
   readonly #files = new Map<string, GroupFile>();
   /** Files with something to do, in order. */
   readonly #due = new Set<string>();
@@ -18,7 +19,8 @@ export class GroupFolder {
   readonly #refused = new Set<string>();
   #running: Promise<void> | undefined;
 
-  constructor(disk: Disk, folder: string, log: Log) {
+  constructor(disk: Disk, folder: string, log: Log, closing: Closing) {
+    this.#closing = closing;
     this.#disk = disk;
     this.#folder = folder;
     this.#log = log;
@@ -56,11 +58,11 @@ export class GroupFolder {
   }
 
   /** These records in the file are done with. Resolves when that is on the disk, or could not be put there. */
-  async close(file: string, ids: readonly string[], line: string): Promise<void> {
+  async close(file: string, ids: readonly string[]): Promise<void> {
     const known = this.#files.get(file);
     if (known === undefined || !removeAll(known.open, ids)) return;
     await new Promise<void>((resolve) => {
-      known.marks.push({ line, resolve, reject: () => resolve() });
+      known.marks.push({ done: ids, resolve, reject: () => resolve() });
       this.#wake(file);
     });
   }
@@ -117,10 +119,7 @@ export class GroupFolder {
     if (marks.length === 0) return;
     try {
       // The newline before it ends what an append before may have left torn.
-      await this.#disk.appendFile(
-        join(this.#folder, file),
-        `\n${marks.map(({ line }) => line).join('')}`,
-      );
+      await this.#disk.appendFile(join(this.#folder, file), `\n${marksText(marks, this.#closing)}`);
       for (const { resolve } of marks) resolve();
     } catch (error) {
       const path = join(this.#folder, file);
@@ -143,9 +142,24 @@ interface GroupFile {
   readonly marks: Mark[];
 }
 
-/** A line to be added, and who waits for it. */
-export interface Mark {
-  readonly line: string;
+/** The lines that say that nothing is owed for these records any more. */
+export type Closing = (ids: readonly string[]) => string;
+
+/** What marks add to their file. All that is done with is said together, made when it is written: mostly the file goes before. */
+export function marksText(marks: readonly Mark[], closing: Closing): string {
+  let text = '';
+  const done: string[] = [];
+  for (const mark of marks)
+    if (mark.line !== undefined) text += mark.line;
+    else for (const id of mark.done) done.push(id);
+  return done.length === 0 ? text : text + closing(done);
+}
+
+/** A line to be added, or records that are done with; and who waits for it. */
+export type Mark = (
+  | { readonly line: string; readonly done?: undefined }
+  | { readonly line?: undefined; readonly done: readonly string[] }
+) & {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
-}
+};

@@ -48,7 +48,10 @@ export function readGroup(content: Uint8Array, of: GroupRecord['kind']): GroupCo
       continue;
     }
     const { record, sum } = read;
-    if (record.kind === 'mark') marks.push(record);
+    if (record.kind === 'mark' && 'attemptIds' in record) {
+      const { attemptIds, ...one } = record;
+      for (const attemptId of attemptIds) marks.push({ ...one, attemptId });
+    } else if (record.kind === 'mark') marks.push(record);
     else if (record.kind === of) lines.push({ line, offset, bytes: bytes.length + 1, sum, record });
     else
       bad.push({
@@ -87,7 +90,9 @@ export function isCutMark(bytes: Uint8Array): boolean {
 function isBeginning(bytes: Uint8Array, kind: string): boolean {
   const whole = `{"v":1,"kind":"${kind}"`;
   const beginning = Buffer.from(bytes.subarray(0, whole.length)).toString('latin1');
-  return whole.startsWith(beginning.replace(/\0+$/, ''));
+  // A mark of many is of version 2.
+  const ofOne = kind === 'mark' ? beginning.replace('{"v":2', '{"v":1') : beginning;
+  return whole.startsWith(ofOne.replace(/\0+$/, ''));
 }
 
 /**

@@ -17,6 +17,9 @@ import {
  */
 export const RECORD_VERSION = 1;
 
+/** Of the one kind of line that came later: `MarksRecord`. */
+const MARKS_VERSION = 2;
+
 /** Where a record belongs: its control plane, and who wrote it. */
 export interface Origin {
   readonly serviceUrl: string;
@@ -77,6 +80,17 @@ export interface MarkRecord {
   readonly message?: string;
 }
 
+/**
+ * A mark of many attempts: each of them counts as by a line of its own. Of version 2: a program that does not know it leaves the
+ * file where it is, and sends again what this says is done with.
+ */
+export interface MarksRecord {
+  readonly kind: 'mark';
+  readonly mark: 'ended' | 'answered';
+  readonly attemptIds: readonly string[];
+  readonly at: string;
+}
+
 /** How far a handler said that it was. */
 export interface ProgressMark {
   readonly percent?: number;
@@ -101,7 +115,7 @@ export interface SetAsideRecord {
 }
 
 export type GroupRecord = ReportRecord | RunningLine;
-export type AnyRecord = GroupRecord | MarkRecord | SetAsideRecord;
+export type AnyRecord = GroupRecord | MarkRecord | MarksRecord | SetAsideRecord;
 
 const origin = {
   serviceUrl: z.string(),
@@ -155,6 +169,13 @@ const anyRecord = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('refused'), setAsideAt: z.string(), record: report }),
 ]);
 
+const marks = z.object({
+  kind: z.literal('mark'),
+  mark: z.enum(['ended', 'answered']),
+  attemptIds: z.array(z.string()),
+  at: z.string(),
+});
+
 export interface Line {
   /** With its newline. */
   readonly text: string;
@@ -185,6 +206,18 @@ export function markLine(
   return sealed(`{"v":${RECORD_VERSION},"kind":"mark",${named}${comma}${more}`).text;
 }
 
+/** The line that says that these are done with: of one attempt as every version reads it. */
+export function closingLine(
+  mark: MarksRecord['mark'],
+  attemptIds: readonly string[],
+  at: string,
+): string {
+  const [first] = attemptIds;
+  if (first !== undefined && attemptIds.length === 1) return markLine(mark, first, at);
+  const all = `"mark":"${mark}","attemptIds":${JSON.stringify(attemptIds)},"at":"${at}"`;
+  return sealed(`{"v":${MARKS_VERSION},"kind":"mark",${all}`).text;
+}
+
 /** @param head the record's JSON without its last brace */
 function sealed(head: string): Line {
   const sum = sha256(head);
@@ -205,17 +238,27 @@ export type Decoded<T> =
 
 /** A line without its newline. */
 export function decodeLine(line: Uint8Array): Decoded<AnyRecord> {
-  const whole = unseal(line);
+  const whole = unseal(line, MARKS_VERSION);
   if (!whole.ok) return whole;
-  const read = anyRecord.safeParse(whole.record);
+  const { v, kind } = whole.record;
+  const isLater = v === MARKS_VERSION;
+  if (isLater && kind !== 'mark') return later(v);
+  const read = (isLater ? marks : anyRecord).safeParse(whole.record);
   // The value as it was written, not zod's copy: a body must be sent as it is.
   if (read.success) return { ...whole, record: whole.record as unknown as AnyRecord };
   const issue = read.error.issues[0];
   return { ok: false, why: `is no record: ${issue?.path.join('.')} ${issue?.message}` };
 }
 
-/** Checks the checksum and the version of any line or file of ours. */
-export function unseal(line: Uint8Array): Decoded<{ v: number } & Record<string, unknown>> {
+function later(version: number) {
+  return { ok: false, why: `was written by a later version (${version})`, newer: true } as const;
+}
+
+/** Checks the checksum and the version of any line or file of ours. @param known the highest version that counts */
+export function unseal(
+  line: Uint8Array,
+  known = RECORD_VERSION,
+): Decoded<{ v: number } & Record<string, unknown>> {
   const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
   const tail = bytes.subarray(-TAIL_BYTES).toString('latin1');
   const sum = TAIL.exec(tail)?.[1];
@@ -235,8 +278,7 @@ export function unseal(line: Uint8Array): Decoded<{ v: number } & Record<string,
   }
   if (typeof value !== 'object' || value === null || !('v' in value) || typeof value.v !== 'number')
     return { ok: false, why: 'is no JSON object with a version' };
-  if (value.v > RECORD_VERSION)
-    return { ok: false, why: `was written by a later version (${value.v})`, newer: true };
+  if (value.v > known) return later(value.v);
   return { ok: true, record: value as { v: number } & Record<string, unknown>, sum };
 }
 

@@ -8,7 +8,7 @@ import { DurableFolder } from './durable-folder.ts';
 import { causeCode, spoolError } from './errors.ts';
 import { GroupFolder } from './group-folder.ts';
 import { GroupWriter } from './group-writer.ts';
-import { decodeLine, encodeLine, type Line, markLine, type ReportRecord } from './records.ts';
+import { closingLine, decodeLine, encodeLine, type Line, type ReportRecord } from './records.ts';
 import type { RunningBook } from './running-book.ts';
 import { type Place, SegmentWriter, type Written } from './segment-writer.ts';
 import type { Found } from './settle.ts';
@@ -22,7 +22,6 @@ import { type SpooledReport, spooledReport } from './spooled-report.ts';
 export class ReportBook {
   readonly #disk: Disk;
   readonly #path: string;
-  readonly #clock: Clock;
   readonly #running: RunningBook;
   readonly #folder: GroupFolder;
   readonly #segments: SegmentWriter;
@@ -49,12 +48,13 @@ export class ReportBook {
     this.#disk = ports.disk;
     this.#running = running;
     this.#path = path;
-    this.#clock = ports.clock;
-    this.#folder = new GroupFolder(ports.disk, path, ports.log);
+    const closing = (ids: readonly string[]) =>
+      closingLine('answered', ids, instantText(ports.clock.wall()));
+    this.#folder = new GroupFolder(ports.disk, path, ports.log, closing);
     this.#segments = new SegmentWriter(ports, path, nextName, this.#folder, {
       durable: true,
       eagerMarks: false,
-      closing: (attemptId) => this.#answeredMark(attemptId),
+      closing,
     });
     const durable = new DurableFolder(ports.disk, path);
     this.#large = new GroupWriter(durable, nextName, (file, ids, offsets) => {
@@ -290,8 +290,7 @@ export class ReportBook {
       this.#told.add(told);
       const closing = told.then(() => {
         this.#told.delete(told);
-        const line = ids.map((id) => this.#answeredMark(id)).join('');
-        const gone = this.#segments.close(file, ids, line);
+        const gone = this.#segments.close(file, ids);
         if (haste) this.#segments.hurry();
         return gone;
       });
@@ -299,10 +298,6 @@ export class ReportBook {
       all.push(closing.finally(() => this.#closing.delete(closing)));
     }
     return all.length === 1 ? (all[0] as Promise<unknown>) : Promise.all(all);
-  }
-
-  #answeredMark(attemptId: string): string {
-    return markLine('answered', attemptId, instantText(this.#clock.wall()));
   }
 
   #count(spooled: SpooledReport, by: 1 | -1): void {

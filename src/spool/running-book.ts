@@ -4,6 +4,7 @@ import type { Disk } from '../ports/disk.ts';
 import type { Log } from '../ports/log.ts';
 import { GroupFolder } from './group-folder.ts';
 import {
+  closingLine,
   encodeLine,
   type MarkRecord,
   markLine,
@@ -33,12 +34,13 @@ export class RunningBook {
     nextName: () => string,
   ) {
     this.#clock = ports.clock;
-    this.#folder = new GroupFolder(ports.disk, path, ports.log);
+    const closing = (ids: readonly string[]) => closingLine('ended', ids, this.#now());
+    this.#folder = new GroupFolder(ports.disk, path, ports.log, closing);
     const writer = (durable: boolean) =>
       new SegmentWriter(ports, path, nextName, this.#folder, {
         durable,
         eagerMarks: true,
-        closing: (attemptId) => this.#mark('ended', attemptId),
+        closing,
         onUnsure: (file) => this.#markAgain(file),
       });
     this.#durable = writer(true);
@@ -131,13 +133,12 @@ export class RunningBook {
       this.#open.delete(attemptId);
       let ending = files.get(open.file);
       if (ending === undefined) {
-        ending = { writer: open.writer, ids: [], lines: '' };
+        ending = { writer: open.writer, ids: [] };
         files.set(open.file, ending);
       }
       ending.ids.push(attemptId);
-      ending.lines += this.#mark('ended', attemptId);
     }
-    for (const [file, { writer, ids, lines }] of files) gone.push(writer.close(file, ids, lines));
+    for (const [file, { writer, ids }] of files) gone.push(writer.close(file, ids));
     return gone.length === 1 ? (gone[0] as Promise<unknown>) : Promise.all(gone);
   }
 
@@ -165,7 +166,11 @@ export class RunningBook {
     attemptId: string,
     facts?: Pick<MarkRecord, 'host' | 'percent' | 'message'>,
   ): string {
-    return markLine(mark, attemptId, instantText(this.#clock.wall()), facts);
+    return markLine(mark, attemptId, this.#now(), facts);
+  }
+
+  #now(): string {
+    return instantText(this.#clock.wall());
   }
 }
 
@@ -173,7 +178,6 @@ export class RunningBook {
 interface Ending {
   readonly writer: SegmentWriter;
   readonly ids: string[];
-  lines: string;
 }
 
 interface Open {

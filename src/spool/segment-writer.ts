@@ -3,7 +3,7 @@ import { spoolDefaults } from '../core/defaults.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Disk, OpenFile } from '../ports/disk.ts';
 import { causeCode } from './errors.ts';
-import { type GroupFolder, type Mark, removeAll } from './group-folder.ts';
+import { type Closing, type GroupFolder, type Mark, marksText, removeAll } from './group-folder.ts';
 import { groupSize, NO_ROOM } from './group-writer.ts';
 import type { Line } from './records.ts';
 
@@ -22,8 +22,7 @@ export interface SegmentOptions {
   readonly durable: boolean;
   /** Marks do not wait for the sync of a group that is under way. */
   readonly eagerMarks: boolean;
-  /** The line that says that nothing is owed for a record. */
-  readonly closing: (id: string) => string;
+  readonly closing: Closing;
   /** A sync of this file failed: of what is not synced in it anything may be gone. */
   readonly onUnsure?: (file: string) => void;
 }
@@ -119,12 +118,12 @@ export class SegmentWriter {
    * These records in the file are done with: said with whatever is written next, or by the end of the segment, unless `hurry`
    * is called. Resolves when that is on the disk, or could not be put there.
    */
-  close(file: string, ids: readonly string[], line: string): Promise<void> {
+  close(file: string, ids: readonly string[]): Promise<void> {
     const segment = this.#current;
-    if (segment?.name !== file) return this.#ended.close(file, ids, line);
+    if (segment?.name !== file) return this.#ended.close(file, ids);
     if (!removeAll(segment.open, ids)) return Promise.resolve();
     return new Promise((resolve) => {
-      segment.marks.push({ line, resolve, reject: () => resolve() });
+      segment.marks.push({ done: ids, resolve, reject: () => resolve() });
       this.#rest();
     });
   }
@@ -222,7 +221,7 @@ export class SegmentWriter {
     const marks = segment.marks.splice(0);
     segment.hurried = false;
     // A newline ends what a write before may have left torn.
-    const before = `${segment.failed ? '\n' : ''}${marks.map(({ line }) => line).join('')}`;
+    const before = `${segment.failed ? '\n' : ''}${marksText(marks, this.#options.closing)}`;
     try {
       await segment.file.add(before + text);
     } catch (error) {
@@ -268,12 +267,7 @@ export class SegmentWriter {
   #unsure(segment: Segment, group: readonly Waiting[], error: unknown): void {
     // They may be there all the same, and count for nothing.
     for (const { ids } of group)
-      for (const id of ids)
-        segment.marks.push({
-          line: this.#options.closing(id),
-          resolve: () => {},
-          reject: () => {},
-        });
+      segment.marks.push({ done: ids, resolve: () => {}, reject: () => {} });
     segment.failed = true;
     this.#end(segment);
     this.#options.onUnsure?.(segment.name);

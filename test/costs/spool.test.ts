@@ -100,6 +100,24 @@ it('that attempts have ended and reports were answered costs no write of its own
   for (const id of ids(16, 'first')) expect(sent).not.toContain(id);
 });
 
+it('that many have ended, or were answered, is one line of their file', async () => {
+  const { machine, spool } = await start();
+  const claim = ids(16, 'l').map((id) => held(id, 'pure'));
+  await spool.recordClaim([...claim, held('att_runs', 'pure')]);
+  const all = claim.map(({ attemptId }) => ({ report: complete(attemptId), meta: META }));
+  const reports = await Promise.all(await spool.writeReports(all));
+  await spool.writeReport(complete('att_owed'), META);
+  for (const report of reports) spool.answeredLately([report]);
+  await spool.idle();
+  const texts = Object.keys(machine.disk.platter.tree())
+    .filter((path) => path.endsWith('.jsonl'))
+    .map((path) => machine.disk.platter.text(path));
+  expect(texts.map((text) => text.match(/"mark":"\w+"/g))).toEqual([
+    ['"mark":"answered"'],
+    ['"mark":"ended"'],
+  ]);
+});
+
 it('a spool at rest keeps no file of what was answered', async () => {
   const { machine, spool } = await start();
   await spool.recordClaim([held('att_a', 'pure')]);

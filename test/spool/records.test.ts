@@ -10,10 +10,12 @@ import {
 } from '../../src/spool/layout.ts';
 import { readGroup } from '../../src/spool/read-group.ts';
 import {
+  closingLine,
   decodeLine,
   encodeLine,
   markLine as madeMark,
   type ReportRecord,
+  unseal,
 } from '../../src/spool/records.ts';
 import { runs } from '../property.ts';
 import { complete, held, META } from './world.ts';
@@ -205,6 +207,39 @@ describe('a group file', () => {
       cut: 0,
       newer: 1,
     });
+  });
+
+  it('may say of many attempts in one line that they are done with, as by a line for each', () => {
+    const at = '2026-01-01T00:00:00.000Z';
+    const many = closingLine('answered', ['att_a', 'att_b'], at);
+    expect(many).toMatch(/^\{"v":2,"kind":"mark","mark":"answered","attemptIds":.*\}\n$/);
+    const each = ['att_a', 'att_b'].map((id) => closingLine('answered', [id], at)).join('');
+    const records = [reportLine('att_a'), reportLine('att_b'), reportLine('att_c')].join('');
+    const read = (end: string) =>
+      readGroup(bytes(records, end), 'report').marks.map(({ mark, attemptId }) => [
+        mark,
+        attemptId,
+      ]);
+    expect(read(many)).toEqual([
+      ['answered', 'att_a'],
+      ['answered', 'att_b'],
+    ]);
+    expect(read(many)).toEqual(read(each));
+    expect(marks(bytes(records, many)).bad).toBe(0);
+    // Torn anywhere it says nothing, and is no fault of the disk.
+    for (let length = 1; length < many.length - 1; length++)
+      for (const end of ['', '\0'.repeat(20), `\n${markLine('att_c')}`])
+        expect(marks(bytes(records, many.slice(0, length), end)), `${length}`).toMatchObject({
+          ...{ lines: 3, bad: 0, cut: 1 },
+          marks: end.startsWith('\n') ? 1 : 0,
+        });
+  });
+
+  it('with such a line is left alone by a program that does not know it; of one attempt it is a line that all know', () => {
+    const read = (line: string) => unseal(trimmed(line));
+    expect(read(closingLine('ended', ['att_a', 'att_b'], 't'))).toMatchObject({ newer: true });
+    expect(read(closingLine('ended', ['att_a'], 't'))).toMatchObject({ ok: true });
+    expect(closingLine('ended', ['att_a'], 't')).toBe(markLine('att_a', 'ended'));
   });
 
   it('of one folder does not take the records of another', () => {

@@ -77,7 +77,9 @@ export class IntentStore {
     this.tag = hex(random.bytes(8));
     this.#ages = new AgeJudge(clock);
     this.#room = new OutboxRoom(ports, this.layout, () => this.names());
-    this.#groups = new GroupFolder(disk, this.layout.intents, log);
+    const closing = (ids: readonly string[]) =>
+      ids.map((id) => encodeLine(this.#mark('answered', id)).text).join('');
+    this.#groups = new GroupFolder(disk, this.layout.intents, log, closing);
     const nextName = () => {
       this.#lastMs = Math.max(this.#lastMs + 1, Math.trunc(clock.wall()));
       return intentFile(this.#lastMs, this.tag);
@@ -188,9 +190,8 @@ export class IntentStore {
     if (before.has(record.id)) return;
     this.#done.set(file, before.add(record.id));
     this.#room.giveBack(bytes);
-    const { id } = record;
-    this.#groups.add(file, id);
-    await this.#groups.close(file, [id], encodeLine(this.#mark('answered', id)).text);
+    this.#groups.add(file, record.id);
+    await this.#groups.close(file, [record.id]);
   }
 
   /** Durable when it resolves; then its record goes. Rejects with the disk's error: it stays and is refused again. */
