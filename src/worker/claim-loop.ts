@@ -35,6 +35,8 @@ export class ClaimLoop {
   /** Of the last claim that brought nothing and came after another that brought nothing, or ended the wait of one. */
   #fruitlessAt = Number.NEGATIVE_INFINITY;
   #polling = firstPoll;
+  /** The last claim brought nothing and could not wait: something was worked on, or it was the first. */
+  #wantsWait = false;
   /** Claims that waited and failed, in a row. */
   #waitsFailed = 0;
   #mayWaitAt = Number.NEGATIVE_INFINITY;
@@ -104,6 +106,7 @@ export class ClaimLoop {
     if (this.#unanswered) return soonest;
     if (this.#want().length === 0) return Math.max(soonest, pauses.nextTrial(ports.clock.now()));
     if (workWanted) return Math.max(soonest, this.#withReport());
+    if (this.#wantsWait && this.#mayWait()) return soonest;
     const facts = { hintsWork, pollAfterMs: this.#pollAfterMs, maxMs: settings.pollMaxMs };
     const pause = pollDelayMs(this.#polling, facts, this.#fraction);
     const trial = pauses.nextTrial(this.#madeAt);
@@ -217,6 +220,7 @@ export class ClaimLoop {
       this.#fruitlessAt = endedAt;
     const waitedMs = waits ? this.#answeredAt - sentAt : 0;
     if (waits) this.#waitsFailed = 0;
+    this.#wantsWait = !waits && taken.granted === 0;
     const next = afterClaim(this.#polling, { granted: taken.granted, asked: max, waitedMs });
     this.#polling = next.polling;
     if (next.atOnce) this.#ctx.askForWork();

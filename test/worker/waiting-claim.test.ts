@@ -49,6 +49,20 @@ it('lets none wait while a handler runs, and asks again at once after one that w
   world.check();
 });
 
+it('waits again as soon as a report is on a slow disk, also where a claim went before that', async () => {
+  const world = waitingWorld(2_000);
+  await world.start();
+  await world.until(() => requests(world).some(waits));
+  world.machine.disk.fail({ step: 'append', path: /reports/, ms: 100, times: 1 });
+  const one = world.transport.offer({ type: 'demo/hello' });
+  await world.until(() => one.ended, 10_000);
+  await world.advance(1);
+  expect(requests(world).slice(-2).map(waits)).toEqual([false, true]);
+  const [before, last] = world.transport.of('claim').slice(-2);
+  expect((last?.at ?? 0) - (before?.at ?? 0)).toBeLessThan(100);
+  world.check();
+});
+
 it('counts leases from the send and what it waited', async () => {
   const world = waitingWorld(19_000);
   await world.start({ scripts: { 'demo/hello': world.works(2_000) } });
