@@ -71,6 +71,27 @@ it('begins while others write, and pauses them for the rest alone; then the log 
   await checkpoints.close();
 });
 
+it('begins behind the sync of the log that is under way', async () => {
+  const slow = folding();
+  const checkpoints = new Checkpoints(c, slow);
+  writeUntil(1_000);
+  let synced = () => {};
+  const durable = new Promise<void>((resolve) => {
+    synced = resolve;
+  });
+  checkpoints.look(durable);
+  await settled();
+  expect(slow.asked).toHaveLength(0);
+  synced();
+  await settled();
+  expect(slow.asked).toHaveLength(1);
+  const closed = checkpoints.close();
+  await slow.asked[0]?.();
+  await settled();
+  await slow.asked[1]?.();
+  await closed;
+});
+
 it('waits for a transaction that is open before it folds the rest', async () => {
   const slow = folding();
   const checkpoints = new Checkpoints(c, slow);

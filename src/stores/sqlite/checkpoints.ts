@@ -31,8 +31,11 @@ export class Checkpoints {
     return this.#pause;
   }
 
-  /** No transaction is open: one has just ended. */
-  look(): void {
+  /**
+   * No transaction is open: one has just ended. @param durable its log is being synced: folding, which syncs too, begins
+   * behind that, and holds up nobody who waits for it.
+   */
+  look(durable?: Promise<void>): void {
     if (this.#pause) return;
     if (this.#restIsLeft) {
       this.#foldRest();
@@ -41,7 +44,8 @@ export class Checkpoints {
     const { log } = this.#state();
     if (log < START_FRAMES) this.#startAt = START_FRAMES;
     if (log < this.#startAt) return;
-    this.#running ??= this.#folding.fold().then(() => this.#folded());
+    const fold = () => this.#folding.fold();
+    this.#running ??= (durable?.then(fold, fold) ?? fold()).then(() => this.#folded());
     if (log >= this.#startAt - START_FRAMES + MOST_FRAMES) this.#pause = this.#running;
   }
 
