@@ -23,6 +23,7 @@ import {
 import { four } from '../core/attempt-report.ts';
 import { jittered } from '../core/backoff.ts';
 import { workerDefaults } from '../core/defaults.ts';
+import { PassingMap } from '../core/passing-map.ts';
 import type { SlotCount } from '../core/slots.ts';
 import type { Here } from '../core/type-pauses.ts';
 import type { Answer } from '../ports/transport.ts';
@@ -38,7 +39,7 @@ import { SlotBook } from './slot-book.ts';
  */
 export class Attempts {
   readonly #ctx: WorkerContext;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new PassingMap<string, Held>();
   readonly #book = new SlotBook();
   /** Ids of the attempts that this process has had: the oldest go, by then their fences are long stale. */
   readonly #had = new Seen(REMEMBERED);

@@ -1,3 +1,4 @@
+import { PassingMap } from '../core/passing-map.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 
 /**
@@ -16,12 +17,12 @@ export class Deadlines {
   after(ms: number, fire: () => void): Timer {
     let row = this.#rows.get(ms);
     if (row === undefined) {
-      row = { ms, waiting: new Set(), timer: undefined };
+      row = { ms, waiting: new PassingMap(), timer: undefined };
       this.#rows.set(ms, row);
     }
     const { waiting } = row;
     const one: Deadline = { at: this.#clock.now() + ms, fire };
-    waiting.add(one);
+    waiting.set(one, true);
     if (row.timer === undefined) this.#arm(row, ms);
     return {
       cancel: () => {
@@ -48,13 +49,13 @@ export class Deadlines {
     const now = this.#clock.now();
     try {
       // In the order of their times: all are of one length. The spent timer stays meanwhile: what `fire` asks for arms none.
-      for (const one of row.waiting) {
+      for (const one of row.waiting.keys()) {
         if (one.at > now) break;
         row.waiting.delete(one);
         one.fire();
       }
     } finally {
-      const [next] = row.waiting;
+      const [next] = row.waiting.keys();
       if (next !== undefined) this.#arm(row, Math.max(0, next.at - this.#clock.now()));
       else if (this.#rows.get(row.ms) === row) this.#rows.delete(row.ms);
     }
@@ -72,6 +73,6 @@ interface Deadline {
 interface Row {
   readonly ms: number;
   /** Oldest first. */
-  readonly waiting: Set<Deadline>;
+  readonly waiting: PassingMap<Deadline, true>;
   timer: Timer | undefined;
 }

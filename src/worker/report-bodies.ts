@@ -1,5 +1,6 @@
 import type { TerminalReport } from '../contract/index.ts';
 import { workerDefaults } from '../core/defaults.ts';
+import { PassingMap } from '../core/passing-map.ts';
 import type { WorkerContext } from './context.ts';
 import { type Held, label, reportOf } from './held.ts';
 import type { PendingReport } from './pending-report.ts';
@@ -11,7 +12,7 @@ import { pauseMs } from './refusals.ts';
  */
 export class ReportBodies {
   readonly #ctx: WorkerContext;
-  readonly #kept = new Map<Held, number>();
+  readonly #kept = new PassingMap<Held, number>();
   #bytes = 0;
 
   constructor(ctx: WorkerContext) {

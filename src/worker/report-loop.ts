@@ -5,6 +5,7 @@
  */
 import type { Report } from '../contract/index.ts';
 import { workerDefaults } from '../core/defaults.ts';
+import { PassingMap } from '../core/passing-map.ts';
 import { type Decision, decideAnswer } from '../core/report-answer.ts';
 import type { Attempts } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
@@ -20,7 +21,7 @@ import { tellAnswer } from './tell-answer.ts';
 export class ReportLoop {
   readonly #ctx: WorkerContext;
   readonly #attempts: Attempts;
-  readonly #pending = new Map<string, PendingReport>();
+  readonly #pending = new PassingMap<string, PendingReport>();
   readonly #line: ReportLine;
   readonly #bodies: ReportBodies;
   #calls = 0;

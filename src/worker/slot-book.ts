@@ -1,3 +1,4 @@
+import { PassingMap } from '../core/passing-map.ts';
 import {
   claimable,
   type SlotCount,
@@ -11,8 +12,8 @@ import type { Held } from './held.ts';
 /** Who holds a slot or waits for one, counted as it changes: thousands of slots are not walked for each event. */
 export class SlotBook {
   /** Oldest first: few, also where a long outage left many reports. */
-  readonly #uses = new Map<Held, SlotUse>();
-  readonly #waiting = new Set<Held>();
+  readonly #uses = new PassingMap<Held, SlotUse>();
+  readonly #waiting = new PassingMap<Held, true>();
   readonly #tally = { waiting: 0, working: 0, ending: 0 };
   #endingBytes = 0;
 
@@ -25,7 +26,7 @@ export class SlotBook {
     if (use !== undefined) this.#tally[use]++;
     if (use === undefined) this.#uses.delete(held);
     else this.#uses.set(held, use);
-    if (use === 'waiting') this.#waiting.add(held);
+    if (use === 'waiting') this.#waiting.set(held, true);
     else if (before === 'waiting') this.#waiting.delete(held);
     if (use === 'ending') this.#endingBytes += held.resultBytes ?? 0;
     else if (before === 'ending') this.#endingBytes -= held.resultBytes ?? 0;
@@ -56,7 +57,7 @@ export class SlotBook {
 
   /** Oldest first. */
   get waiting(): Iterable<Held> {
-    return this.#waiting;
+    return this.#waiting.keys();
   }
 
   [Symbol.iterator](): IterableIterator<Held> {

@@ -1,6 +1,7 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
+import { PassingMap } from '../../src/core/passing-map.ts';
 import type { Connection } from '../../src/stores/sqlite/connection.ts';
 import { KeptRows } from '../../src/stores/sqlite/kept-rows.ts';
 
@@ -47,6 +48,28 @@ it('rows that the writer knew for a moment do not stay in memory', () => {
   expect(came).toBeLessThan(MOST_BYTES);
 });
 
+it('attempts that passed through the worker do not stay in memory', async () => {
+  const map = new PassingMap<number, unknown>();
+  const pass = async (from: number, to: number) => {
+    for (let i = from; i < to; i++) {
+      map.set(i, new Array(PASSED_WORDS).fill(i));
+      map.delete(i - RUNNING);
+      if (i % COMMIT === 0) await undefined;
+    }
+  };
+  await pass(0, 1_000);
+  collect();
+  let came = 0;
+  for (let i = 1_000; i < PASSING; i += 1_000) {
+    const before = oldBytes();
+    await pass(i, i + 1_000);
+    came += Math.max(0, oldBytes() - before);
+  }
+  expect(came).toBeLessThan(MOST_BYTES);
+});
+
+/** 0.5 KB each. */
+const PASSED_WORDS = 64;
 /** Rows known at the same time, and changed by one commit. */
 const RUNNING = 100;
 const COMMIT = 50;
