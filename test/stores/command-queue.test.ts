@@ -132,3 +132,33 @@ it('tells within of all that the last run of a group came to, also where it came
   await Promise.all([first, second, expect(fails).rejects.toThrow('after it has written')]);
   expect(told.slice(2)).toEqual(['a', 'b']);
 });
+
+it('what comes while a large group is carried out joins it; a small one is committed at once', async () => {
+  const groups: number[] = [];
+  const queue = new CommandQueue<string>({
+    begin: () => void groups.push(0),
+    command: async (work) => {
+      groups.push((groups.pop() ?? 0) + 1);
+      const note = { kind: 'worker' as const, project: 'default', workerId: 'w' };
+      return { value: await work('tx'), notes: [note] };
+    },
+    commit: () => true,
+    rollback() {},
+  });
+  const withAnotherBehind = async (count: number) => {
+    const others: Promise<number>[] = [];
+    const first = queue.run(async () => {
+      setImmediate(() => others.push(queue.run(async () => 2)));
+      return 1;
+    });
+    await Promise.all([
+      first,
+      ...Array.from({ length: count - 1 }, () => queue.run(async () => 1)),
+    ]);
+    await new Promise(setImmediate);
+    await Promise.all(others);
+    return groups.splice(0);
+  };
+  expect(await withAnotherBehind(8)).toEqual([9]);
+  expect(await withAnotherBehind(7)).toEqual([7, 1]);
+});
