@@ -3,7 +3,7 @@
  * wins: whatever the handler does or throws after it changes nothing.
  */
 import { cutText, type TaskFailure } from '../contract/errors.ts';
-import { toJson } from '../contract/json.ts';
+import { copyPlain, toJson } from '../contract/json.ts';
 import { bounds } from '../contract/limits.ts';
 import { ContextControl, type ContextDoor } from './context.ts';
 import type { Handler } from './declaration.ts';
@@ -63,6 +63,8 @@ async function run(handler: Handler, job: CallJob, control: ContextControl): Pro
   const returned = await handler.run(input.value, control.context);
   const result = await checked(handler.checkOutput, returned);
   if (!result.ok) return { how: 'threw', error: invalid('RESULT_INVALID', RESULT, result.issues) };
+  const plain = copyPlain(result.value);
+  if (plain !== undefined) return { how: 'returned', result: plain };
   const made = toJson(result.value);
   if (made.ok) return { how: 'returned', result: made.value };
   const issue = { path: rooted('result', made.issue.path), message: made.issue.message };

@@ -4,6 +4,8 @@ import type { WorkerStatus } from '../worker/worker.ts';
 import type { ToldError } from './agent-words.ts';
 
 export function sdkText(text: string): string {
+  // Nearly all lines name none, and there are some for each task.
+  if (!text.includes('--')) return text;
   return text
     .replaceAll(/\(`?--spool`?\)/g, '(option `spool`)')
     .replaceAll(/\(--ca-file\)/g, '(option `caFile`)')
