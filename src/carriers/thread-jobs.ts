@@ -5,6 +5,7 @@
  */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { Carrier, Job, JobEnd, RunningJob, StopReason } from '../ports/carrier.ts';
+import type { Clock } from '../ports/clock.ts';
 import { ThreadBatch } from './thread-batch.ts';
 import type { BegunCount, FromHandlers, ToHandlers } from './thread-words.ts';
 
@@ -18,7 +19,12 @@ export interface ServedJobs {
   onEnded(tell: (job: Job, end: JobEnd) => void): void;
 }
 
-export function serveJobs(port: MessagePort, carrier: Carrier, begun: BegunCount): ServedJobs {
+export function serveJobs(
+  port: MessagePort,
+  carrier: Carrier,
+  begun: BegunCount,
+  clock: Clock,
+): ServedJobs {
   const running = new Map<number, RunningJob>();
   let ended = (_job: Job, _end: JobEnd) => {};
   const out = new ThreadBatch<FromHandlers>(port, instead);
@@ -30,8 +36,10 @@ export function serveJobs(port: MessagePort, carrier: Carrier, begun: BegunCount
   };
 
   const run = ({ n, job }: Extract<ToHandlers, { t: 'run' }>) => {
+    let begunAt: number | undefined;
     const started = carrier.start(job, {
       begun: () => {
+        begunAt = clock.now();
         // This one may hold the thread: the others are over all the same.
         if (endWaits) out.flush();
         endWaits = false;
@@ -45,7 +53,8 @@ export function serveJobs(port: MessagePort, carrier: Carrier, begun: BegunCount
     running.set(n, started);
     void started.ended.then((end) => {
       running.delete(n);
-      out.add({ t: 'end', n, end });
+      const took = begunAt === undefined ? {} : { tookMs: clock.now() - begunAt };
+      out.add({ t: 'end', n, end, ...took });
       endWaits = true;
       ended(job, end);
     });

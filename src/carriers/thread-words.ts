@@ -22,7 +22,13 @@ export type FromHandlers =
   | { readonly t: 'progress'; readonly n: number; readonly update: ProgressUpdate }
   | { readonly t: 'log'; readonly n: number; readonly lines: readonly LogLine[] }
   | { readonly t: 'effect'; readonly n: number }
-  | { readonly t: 'end'; readonly n: number; readonly end: JobEnd };
+  /** `tookMs` from its begin; absent: it has not begun. */
+  | {
+      readonly t: 'end';
+      readonly n: number;
+      readonly end: JobEnd;
+      readonly tookMs?: number;
+    };
 
 /** The `n` of the job that has begun last. Jobs begin in the order of their numbers; one that was stopped before does not. */
 export class BegunCount {

@@ -6,6 +6,8 @@
  * a handler that ignores it is told about while it does. It cannot be killed and keeps its slot until it really ends.
  */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { typeKey } from '../contract/type-key.ts';
+import { CallTimes, mayBeginUnmarked } from '../core/jobs-ahead.ts';
 import { sdkDefaults } from '../core/sdk-defaults.ts';
 import type {
   Carrier,
@@ -23,15 +25,19 @@ import { ignoresStop, StopGrace } from './stop-grace.ts';
 import { ThreadBatch } from './thread-batch.ts';
 import type { BegunCount, FromHandlers, ToHandlers } from './thread-words.ts';
 
-/** @param port belongs to this carrier from now on; whoever closes it does so after the last job. */
-export function createThreadCarrier(options: {
+export interface ThreadCarrierOptions {
   readonly port: MessagePort;
   /** Shared with the other end. */
   readonly begun: BegunCount;
   readonly clock: Clock;
   readonly log: Log;
-}): Carrier {
-  const { port, begun, clock } = options;
+  /** For the calls of one handler. Default: nothing is known yet. */
+  readonly callTimes?: (() => JobPorts['times']) | undefined;
+}
+
+/** The port belongs to this carrier from now on; whoever closes it does so after the last job. */
+export function createThreadCarrier(options: ThreadCarrierOptions): Carrier {
+  const { port, begun, clock, log, callTimes = () => new CallTimes() } = options;
   const out = new ThreadBatch<ToHandlers>(port);
   const takeAll = () => {
     for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
@@ -45,6 +51,14 @@ export function createThreadCarrier(options: {
     if (!job.begunBy(last)) silent.add(job);
   });
   const jobs = new Map<number, ThreadJob>();
+  /** By type. */
+  const known = new Map<string, JobPorts['times']>();
+  const timesOf = ({ type, schemaVersion }: Job) => {
+    const key = typeKey(type, schemaVersion);
+    const times = known.get(key) ?? callTimes();
+    known.set(key, times);
+    return times;
+  };
   let count = 0;
   let gone = false;
   const hear = (messages: readonly FromHandlers[]) => {
@@ -62,7 +76,10 @@ export function createThreadCarrier(options: {
     inProgram: true,
     start(job, listener) {
       const n = ++count;
-      const running = new ThreadJob(n, job, listener, { ...options, out, silent });
+      const running = new ThreadJob(n, job, listener, {
+        ...{ clock, log, out, silent, times: timesOf(job) },
+        others: () => jobs.size > 1,
+      });
       if (gone) running.lost();
       jobs.set(n, running);
       void running.ended.then(() => jobs.delete(n));
@@ -75,6 +92,10 @@ export function createThreadCarrier(options: {
 interface JobPorts {
   readonly out: ThreadBatch<ToHandlers>;
   readonly silent: SameWait<ThreadJob>;
+  /** Of its handler's calls. */
+  readonly times: Pick<CallTimes, 'add' | 'shortMs'>;
+  /** Whether other jobs are under way. */
+  others(): boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -85,9 +106,7 @@ class ThreadJob implements RunningJob {
   readonly #job: Job;
   readonly #listener: JobListener;
   readonly #out: ThreadBatch<ToHandlers>;
-  readonly #silent: SameWait<ThreadJob>;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #ports: JobPorts;
   readonly #grace: StopGrace;
   #settle: (end: JobEnd) => void = () => {};
   #sent = false;
@@ -96,15 +115,13 @@ class ThreadJob implements RunningJob {
   #stopReason: StopReason | undefined;
   #over = false;
 
-  constructor(n: number, job: Job, listener: JobListener, { out, silent, clock, log }: JobPorts) {
+  constructor(n: number, job: Job, listener: JobListener, ports: JobPorts) {
     this.#n = n;
     this.#job = job;
     this.#listener = listener;
-    this.#out = out;
-    this.#silent = silent;
-    this.#clock = clock;
-    this.#log = log;
-    this.#grace = new StopGrace(clock, () => this.#ignoresStop());
+    this.#out = ports.out;
+    this.#ports = ports;
+    this.#grace = new StopGrace(ports.clock, () => this.#ignoresStop());
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -113,11 +130,12 @@ class ThreadJob implements RunningJob {
   }
 
   async #give(): Promise<void> {
-    if (this.#stopReason === undefined) await giving(this.#listener, this.#clock);
+    const { clock, silent } = this.#ports;
+    if (this.#stopReason === undefined && !this.#isOneOfMany) await giving(this.#listener, clock);
     if (this.#over) return;
     if (this.#stopReason !== undefined) return this.#end({ how: 'stopped' });
     this.#sent = true;
-    this.#silent.add(this);
+    silent.add(this);
     this.#post({ t: 'run', n: this.#n, job: this.#job });
   }
 
@@ -127,7 +145,16 @@ class ThreadJob implements RunningJob {
     else if (message.t === 'progress') this.#listener.progress(message.update);
     else if (message.t === 'log') this.#listener.log(message.lines);
     else if (message.t === 'effect') this.#listener.effectRequested();
-    else this.#end(message.end);
+    else {
+      if (message.tookMs !== undefined) this.#ports.times.add(message.tookMs);
+      this.#end(message.end);
+    }
+  }
+
+  /** A short one among others: that it begins is marked only if it is still at work a moment later, as in a host with jobs ahead. */
+  get #isOneOfMany(): boolean {
+    const { others, times } = this.#ports;
+    return others() && times.shortMs !== undefined && mayBeginUnmarked(this.#job);
   }
 
   /** @returns whether nothing is waited for any more. @param last the number of the job that has begun last. */
@@ -144,7 +171,7 @@ class ThreadJob implements RunningJob {
   #begins(): void {
     if (this.#begun || this.#over) return;
     this.#begun = true;
-    this.#silent.delete(this);
+    this.#ports.silent.delete(this);
     this.#listener.begun();
   }
 
@@ -185,7 +212,7 @@ class ThreadJob implements RunningJob {
   #end(end: JobEnd): void {
     if (this.#over) return;
     this.#over = true;
-    this.#silent.delete(this);
+    this.#ports.silent.delete(this);
     this.#grace.end();
     this.#settle(end);
   }
@@ -193,8 +220,9 @@ class ThreadJob implements RunningJob {
   #ignoresStop(): void {
     const { type, taskId, attemptId } = this.#job;
     const text = ignoresStop(type, this.#stopReason);
-    const at = new Date(this.#clock.wall()).toISOString();
+    const { clock, log } = this.#ports;
+    const at = new Date(clock.wall()).toISOString();
     this.#listener.log([{ at, level: 'warn', text }]);
-    this.#log.warn('carrier.stop-ignored', text, { taskId, attemptId });
+    log.warn('carrier.stop-ignored', text, { taskId, attemptId });
   }
 }

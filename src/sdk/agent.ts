@@ -80,7 +80,7 @@ export class Agent {
     this.#thread = thread;
     this.#words = words.port1;
     this.#status = status.port1;
-    this.#jobs = serveJobs(jobs.port1, ports.carrier, begun);
+    this.#jobs = serveJobs(jobs.port1, ports.carrier, begun, ports.clock);
     this.started = new Promise((resolve, reject) => {
       this.#begun = { resolve, reject };
     });

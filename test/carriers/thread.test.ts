@@ -1,9 +1,12 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
+import { SimulatedClock } from '../../sim/clock.ts';
 import { createInlineCarrier } from '../../src/carriers/inline.ts';
-import { createThreadCarrier } from '../../src/carriers/thread.ts';
+import { createThreadCarrier, type ThreadCarrierOptions } from '../../src/carriers/thread.ts';
 import { serveJobs } from '../../src/carriers/thread-jobs.ts';
 import { BegunCount } from '../../src/carriers/thread-words.ts';
+import { aheadInHostDefaults } from '../../src/core/defaults.ts';
+import type { Job } from '../../src/ports/carrier.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { carrierCases, fixtures } from './carrier.cases.ts';
 import { aJob, startJob } from './collected.ts';
@@ -15,13 +18,14 @@ afterEach(() => {
 });
 
 /** Both ends in this thread: what crosses is copied and comes later all the same. */
-function ends(log = memoryLog()) {
+function ends(log = memoryLog(), callTimes?: ThreadCarrierOptions['callTimes']) {
   const clock = systemClock();
   const { port1, port2 } = new MessageChannel();
   const inline = createInlineCarrier({ clock, log });
   const begun = new BegunCount();
-  const served = serveJobs(port2, inline, begun);
-  const carrier = createThreadCarrier({ port: port1, begun, clock, log });
+  // By that clock no handler takes any time.
+  const served = serveJobs(port2, inline, begun, new SimulatedClock());
+  const carrier = createThreadCarrier({ port: port1, begun, clock, log, callTimes });
   return { carrier, inline, served, port: port1 };
 }
 
@@ -140,6 +144,55 @@ it('answers a gate once', async () => {
   expect(await running.ended).toEqual({ how: 'returned', result: 'effect made' });
 });
 
+describe('that a job begins', () => {
+  const marksOf = async (shortMs: number | undefined, more: Partial<Job> = {}) => {
+    const callTimes = () => ({ add: () => {}, shortMs });
+    const { carrier, inline, port } = ends(memoryLog(), callTimes);
+    ports.push(port);
+    await inline.handle('test/nothing', 1, () => null);
+    const jobs = Array.from({ length: 3 }, () =>
+      startJob(carrier, { type: 'test/nothing', effectSafety: 'pure', ...more }),
+    );
+    await Promise.all(jobs.map(({ ended }) => ended));
+    expect(jobs.map(({ told }) => told.begun)).toEqual([1, 1, 1]);
+    return jobs.map(({ told }) => told.giving);
+  };
+
+  it('is marked beforehand of one that is alone', async () => {
+    const { carrier, inline, port } = ends(memoryLog(), () => ({ add: () => {}, shortMs: 0.1 }));
+    ports.push(port);
+    await inline.handle('test/nothing', 1, () => null);
+    const alone = startJob(carrier, { type: 'test/nothing', effectSafety: 'pure' });
+    await alone.ended;
+    expect(alone.told.giving).toBe(1);
+  });
+
+  it('is not marked beforehand of short ones that are there together: their ends say it', async () => {
+    expect(await marksOf(0.1)).toEqual([0, 0, 0]);
+  });
+
+  it('is marked of each that may be long, may run once only, or runs for a second time', async () => {
+    expect(await marksOf(undefined)).toEqual([1, 1, 1]);
+    expect(await marksOf(0.1, { effectSafety: 'non-idempotent' })).toEqual([1, 1, 1]);
+    expect(await marksOf(0.1, { fence: 2 })).toEqual([1, 1, 1]);
+  });
+
+  it('is marked until the handlers themselves were seen to be short', async () => {
+    const { carrier, inline, port } = ends();
+    ports.push(port);
+    await inline.handle('test/nothing', 1, () => null);
+    const round = async () => {
+      const jobs = Array.from({ length: aheadInHostDefaults.calls }, () =>
+        startJob(carrier, { type: 'test/nothing', effectSafety: 'pure' }),
+      );
+      await Promise.all(jobs.map(({ ended }) => ended));
+      return jobs.reduce((sum, { told }) => sum + told.giving, 0);
+    };
+    expect(await round()).toBe(aheadInHostDefaults.calls);
+    expect(await round()).toBe(0);
+  });
+});
+
 describe('a job that is about to be given', () => {
   const listens = (giving: () => Promise<void>) => ({
     giving,
@@ -217,7 +270,7 @@ it('sends what is started in one turn as one message, and gets the ends of one t
     sent++;
     post(message);
   };
-  serveJobs(port2, inline, begun);
+  serveJobs(port2, inline, begun, clock);
   let got = 0;
   port2.on('message', () => got++);
   const carrier = createThreadCarrier({ port: port1, begun, clock, log });
