@@ -94,8 +94,8 @@ export const controlPlane = [
   {
     name: 'an idempotency key is not looked for',
     file: 'src/control-plane/submit.ts',
-    find: 'await tx.taskByKey(key.project, idempotencyKey);',
-    replace: 'await tx.taskByKey(key.project, idempotencyKey.repeat(2));',
+    find: "await tx.taskByKey(project, request.idempotencyKey ?? '');",
+    replace: "await tx.taskByKey(project, (request.idempotencyKey ?? '').repeat(2));",
     worlds: ['garage'],
     faults: 'repeatRequest=0.3,dropAnswer=0.2',
     tests: ['test/control-plane/submit'],

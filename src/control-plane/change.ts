@@ -93,7 +93,7 @@ function announce(
     tx.announce({ kind: 'cancel', project, workerId: attempt.workerId, attemptId: attempt.id });
 }
 
-/** Keeps a new task. */
+/** Keeps a new task. `undefined`: the project has one with its idempotency key. */
 export function keepNewTask(
   tx: Transaction,
   made: { readonly task: TaskState; readonly events: readonly NewEvent[] },
@@ -102,14 +102,14 @@ export function keepNewTask(
     readonly inputJson: string;
     readonly requestHash?: string | undefined;
   },
-): Soon<TaskRow> {
+): Soon<TaskRow | undefined> {
   const { length: seq } = made.events;
   const task = made.task.seq === seq ? made.task : { ...made.task, seq };
   const { dueAtMs, attention } = taskFacts(task, undefined);
   const row = tx.insertTask(task, { dueAtMs, attention, ...facts });
   return row instanceof Promise
-    ? row.then((there) => begun(tx, there, made.events))
-    : begun(tx, row, made.events);
+    ? row.then((there) => there && begun(tx, there, made.events))
+    : row && begun(tx, row, made.events);
 }
 
 function begun(tx: Transaction, row: TaskRow, events: readonly NewEvent[]): Soon<TaskRow> {

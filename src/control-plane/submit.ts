@@ -94,27 +94,10 @@ function keep(
   key: KeyRow,
   prepared: Prepared,
 ): Soon<Kept | Refusal> {
-  const { idempotencyKey } = prepared.request;
-  if (idempotencyKey === undefined) return keepNew(tx, services, key, prepared);
-  return keepOnce(tx, services, key, prepared, idempotencyKey);
-}
-
-async function keepOnce(
-  tx: Transaction,
-  services: Services,
-  key: KeyRow,
-  prepared: Prepared,
-  idempotencyKey: string,
-): Promise<Kept | Refusal> {
-  const before = await tx.taskByKey(key.project, idempotencyKey);
-  if (before === undefined) return keepNew(tx, services, key, prepared);
-  if (before.requestHash === prepared.requestHash)
-    return { row: before.row, replayed: true, nowMs: tx.nowMs };
-  return refusal(
-    'IDEMPOTENCY_CONFLICT',
-    `The idempotency key was used for task ${before.row.task.id} with another request.`,
-    { taskId: before.row.task.id },
-  );
+  const row = keepNew(tx, services, key, prepared);
+  return row instanceof Promise
+    ? row.then((there) => keptOf(tx, key, prepared, there))
+    : keptOf(tx, key, prepared, row);
 }
 
 function keepNew(
@@ -122,18 +105,40 @@ function keepNew(
   { random, policy }: Services,
   { id, project }: KeyRow,
   { request, inputJson, requestHash }: Prepared,
-): Soon<Kept> {
-  const { nowMs } = tx;
-  const made = submitTask(nowMs, request, {
-    id: makeId('tsk', nowMs, random.bytes(10)),
+): Soon<TaskRow | undefined> {
+  const made = submitTask(tx.nowMs, request, {
+    id: makeId('tsk', tx.nowMs, random.bytes(10)),
     project,
     by: `key:${id}`,
     defaults: policy,
   });
-  const rank = claimRank(made.task);
-  const row = keepNewTask(tx, made, { rank, inputJson, requestHash });
-  if (row instanceof Promise) return row.then((there) => ({ row: there, replayed: false, nowMs }));
-  return { row, replayed: false, nowMs };
+  return keepNewTask(tx, made, { rank: claimRank(made.task), inputJson, requestHash });
+}
+
+/** @param row `undefined`: there is one with its idempotency key. */
+function keptOf(
+  tx: Transaction,
+  key: KeyRow,
+  prepared: Prepared,
+  row: TaskRow | undefined,
+): Soon<Kept | Refusal> {
+  return row ? { row, replayed: false, nowMs: tx.nowMs } : keptBefore(tx, key, prepared);
+}
+
+async function keptBefore(
+  tx: Transaction,
+  { project }: KeyRow,
+  { request, requestHash }: Prepared,
+): Promise<Kept | Refusal> {
+  const before = await tx.taskByKey(project, request.idempotencyKey ?? '');
+  if (before === undefined) throw new Error('A task was neither kept nor there before.');
+  if (before.requestHash === requestHash)
+    return { row: before.row, replayed: true, nowMs: tx.nowMs };
+  return refusal(
+    'IDEMPOTENCY_CONFLICT',
+    `The idempotency key was used for task ${before.row.task.id} with another request.`,
+    { taskId: before.row.task.id },
+  );
 }
 
 /**

@@ -179,7 +179,8 @@ export interface Transaction extends Reads {
   /** Whole milliseconds since 1970, the same throughout the transaction. */
   readonly nowMs: number;
 
-  insertTask(task: TaskState, facts: TaskFacts & NewTaskFacts): Soon<TaskRow>;
+  /** `undefined`: the project has a task with this idempotency key, and nothing was written. */
+  insertTask(task: TaskState, facts: TaskFacts & NewTaskFacts): Soon<TaskRow | undefined>;
   /** Payloads are written where they are given and differ from those of `row`. */
   saveTask(row: TaskRow, task: TaskState, facts: TaskFacts): Soon<TaskRow>;
   /** Only when it is due has changed (a renewal). */

@@ -18,6 +18,8 @@ const MOST = {
   single: { commits: 2, statements: 4 },
   // One commit and one command; row, input and journal entry for each task, and a few for all of them.
   batch: { commits: 1, statements: 4 },
+  // Whether there is one with its idempotency key is seen by the row that is put in.
+  keyedBatch: { commits: 1, statements: 3.5 },
   // One commit; attempt, task, journal entry and what it reads for each.
   claim: { commits: 1, statements: 7 },
   // Task, attempt, result and journal entry of each are written; what was granted is known.
@@ -98,6 +100,14 @@ it('a hundred submissions that come together share a commit', () =>
 
 it('a batch of a hundred submissions is one commit', () =>
   cost('batch', 100, nothing, () => world.call('POST', '/tasks/batch', { body: many(100, task) })));
+
+it('an idempotency key costs no statement', () => {
+  let n = 0;
+  const keyed = () => ({ ...task(n), idempotencyKey: `key ${n++}` });
+  return cost('keyedBatch', 100, nothing, () =>
+    world.call('POST', '/tasks/batch', { body: many(100, keyed) }),
+  );
+});
 
 it('a claim of sixteen is one commit', () =>
   cost(

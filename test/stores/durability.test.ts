@@ -20,6 +20,7 @@ import type { Note, Store, TaskRow } from '../../src/ports/store.ts';
 import { openDataFolder } from '../../src/stores/data-folder.ts';
 import type { StoreLoss } from '../../src/stores/sqlite/kept-files.ts';
 import { openSqliteStore } from '../../src/stores/sqlite.ts';
+import { inserted } from './inserted.ts';
 
 /** Nothing leaves the store before the disk has it: what it answers, what it announces, and what it lets others read. */
 
@@ -68,7 +69,7 @@ function submit(to = store): Promise<TaskRow> {
     const request = { type: 'demo/hello', schemaVersion: 1, input: 1 };
     const { task } = submitTask(tx.nowMs, request, { id, project: 'p', by: 'key:k' });
     const facts = { dueAtMs: undefined, attention: false, rank: task.createdAtMs, inputJson: '1' };
-    const row = await tx.insertTask(task, facts);
+    const row = await inserted(tx, task, facts);
     tx.announce({ kind: 'drain', project: 'p', workerId: id });
     return row;
   });

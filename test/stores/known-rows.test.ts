@@ -14,6 +14,7 @@ import { SqliteGroup, sqliteReads } from '../../src/stores/sqlite/group.ts';
 import { KeptFiles } from '../../src/stores/sqlite/kept-files.ts';
 import { migrate } from '../../src/stores/sqlite/migrate.ts';
 import { runs } from '../property.ts';
+import { inserted } from './inserted.ts';
 
 /** What the writer knows of rows without reading them is what is in the table, whatever has become of its commands. */
 
@@ -54,7 +55,7 @@ async function running(tx: Transaction, random: SimulatedRandom): Promise<string
     },
     { id: makeId('tsk', tx.nowMs, random.bytes(10)), project: 'p', by: 'key:k' },
   );
-  const row = await tx.insertTask(task, { ...facts, rank: task.createdAtMs, inputJson: '1' });
+  const row = await inserted(tx, task, { ...facts, rank: task.createdAtMs, inputJson: '1' });
   const change = claimTask(tx.nowMs, task, {
     ...{ workerId: 'w', sessionId: pick(random, ['#1', '#session-1', 'session-2']) },
     attemptId: makeId('att', tx.nowMs, random.bytes(10)),

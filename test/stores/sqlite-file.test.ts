@@ -14,6 +14,7 @@ import { SqliteGroup } from '../../src/stores/sqlite/group.ts';
 import { KeptFiles } from '../../src/stores/sqlite/kept-files.ts';
 import { migrate } from '../../src/stores/sqlite/migrate.ts';
 import { openSqliteStore } from '../../src/stores/sqlite.ts';
+import { inserted } from './inserted.ts';
 
 /** What only a file has: its log, its locks, its plans. */
 
@@ -49,7 +50,7 @@ async function put(
     { type: 'demo/hello', schemaVersion: 1, input: 1, ...more },
     { id: makeId('tsk', tx.nowMs, random.bytes(10)), project: 'p', by: 'key:k' },
   );
-  await tx.insertTask(task, {
+  await inserted(tx, task, {
     dueAtMs: undefined,
     attention: false,
     rank: task.createdAtMs,

@@ -14,6 +14,7 @@ import { Connection } from '../../src/stores/sqlite/connection.ts';
 import { SqliteGroup } from '../../src/stores/sqlite/group.ts';
 import { KeptFiles } from '../../src/stores/sqlite/kept-files.ts';
 import { migrate } from '../../src/stores/sqlite/migrate.ts';
+import { inserted } from './inserted.ts';
 
 /** What the statements of the store cost, by counts. */
 
@@ -61,7 +62,7 @@ async function put(tx: Transaction, inputJson = '1') {
   const id = makeId('tsk', tx.nowMs, random.bytes(10));
   const request = { type: 'demo/hello', schemaVersion: 1, input: 1, idempotencyKey: id };
   const { task } = submitTask(tx.nowMs, request, { id, project: 'p', by: 'key:k' });
-  return tx.insertTask(task, { ...facts, rank: task.createdAtMs, inputJson });
+  return inserted(tx, task, { ...facts, rank: task.createdAtMs, inputJson });
 }
 
 /** A bit of everything that is asked often. */

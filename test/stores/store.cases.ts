@@ -11,6 +11,7 @@ import type {
   Transaction,
   WorkerRow,
 } from '../../src/ports/store.ts';
+import { inserted } from './inserted.ts';
 
 export interface OpenedStore {
   readonly store: Store;
@@ -72,7 +73,7 @@ export function storeCases(
       more: Partial<Parameters<Transaction['insertTask']>[1]> = {},
     ): Promise<TaskRow> =>
       store.write((tx) =>
-        tx.insertTask(task, {
+        inserted(tx, task, {
           dueAtMs: undefined,
           attention: false,
           rank: claimRank(task),
@@ -204,14 +205,14 @@ export function storeCases(
       const [first, bad, last] = [taskOf(), taskOf(), taskOf()];
       const facts = { dueAtMs: nowMs, attention: false, rank: 0, inputJson: '1' };
       const done = await Promise.allSettled([
-        store.write((tx) => tx.insertTask(first, facts)),
+        store.write((tx) => inserted(tx, first, facts)),
         store.write(async (tx) => {
-          const row = await tx.insertTask(bad, facts);
+          const row = await inserted(tx, bad, facts);
           await tx.addEvents(row.ref, 1, [{ kind: 'submitted', by: 'k', data: {} }]);
           await tx.saveSession('p', 'w', 's', false);
           throw new Error('no');
         }),
-        store.write((tx) => tx.insertTask(last, facts)),
+        store.write((tx) => inserted(tx, last, facts)),
       ]);
       expect(done.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
       expect(await store.task('p', first.id)).toBeDefined();
@@ -235,7 +236,7 @@ export function storeCases(
             if (task.id === 'b') throw new Error('no');
             // Those before it are there, those that failed are not.
             const seen = (await tx.due(10)).map((row) => row.task.id);
-            const { ref } = await tx.insertTask(task, facts);
+            const { ref } = await inserted(tx, task, facts);
             await tx.addEvents(ref, 1, [{ kind: 'submitted', by: 'k', data: {} }]);
             if (task.id === 'c') throw new Error('no');
             return seen;
@@ -281,7 +282,7 @@ export function storeCases(
       const task = taskOf();
       let outside: Promise<TaskRow | undefined> | undefined;
       await store.write(async (tx) => {
-        await tx.insertTask(task, {
+        await inserted(tx, task, {
           dueAtMs: undefined,
           attention: false,
           rank: 0,
@@ -306,7 +307,11 @@ export function storeCases(
       const task = taskOf({ idempotencyKey: 'k' });
       await insert(task, { requestHash: 'h' });
       await expect(insert({ ...taskOf(), id: task.id })).rejects.toThrow();
-      await expect(insert(taskOf({ idempotencyKey: 'k' }), { requestHash: 'h' })).rejects.toThrow();
+      const again = taskOf({ idempotencyKey: 'k' });
+      await expect(insert(again, { requestHash: 'h' })).rejects.toThrow('its idempotency key');
+      // It is no failure of the transaction: what else it does is kept, and nothing of the second task.
+      expect(await store.task('p', again.id)).toBeUndefined();
+      expect((await store.taskByKey('p', 'k'))?.row.task.id).toBe(task.id);
       await insert(taskOf({ idempotencyKey: 'k', project: 'other' }), { requestHash: 'h' });
     });
 

@@ -12,6 +12,7 @@ import { Connection } from '../../src/stores/sqlite/connection.ts';
 import { SqliteGroup, sqliteReads } from '../../src/stores/sqlite/group.ts';
 import { KeptFiles } from '../../src/stores/sqlite/kept-files.ts';
 import { migrate } from '../../src/stores/sqlite/migrate.ts';
+import { inserted } from './inserted.ts';
 
 /** Texts that many rows have in common stand once, and are read as they were written. */
 
@@ -62,7 +63,7 @@ async function claimed(tx: Transaction, told: Told = {}): Promise<string> {
     { type: 'demo/hello', schemaVersion: 1, input: 1, policy: { leaseMs }, effectKey },
     { id: makeId('tsk', tx.nowMs, chance()), project: 'p', by },
   );
-  const row = await tx.insertTask(task, { ...facts, rank: task.createdAtMs, inputJson: '1' });
+  const row = await inserted(tx, task, { ...facts, rank: task.createdAtMs, inputJson: '1' });
   await tx.addEvents(row.ref, 1, events);
   const change = claimTask(tx.nowMs, task, {
     attemptId: makeId('att', tx.nowMs, chance()),

@@ -53,13 +53,12 @@ export function memoryWrites(
 
   return {
     async insertTask(task, facts) {
+      const { idempotencyKey } = task;
+      const name = idempotencyKey === undefined ? undefined : key(task.project, idempotencyKey);
+      if (name !== undefined && t.idempotency.get(name) !== undefined) return undefined;
       const ref = t.nextRef();
       unique(t.taskRefs.get(task.id) !== undefined, 'task id');
-      if (task.idempotencyKey !== undefined) {
-        const name = key(task.project, task.idempotencyKey);
-        unique(t.idempotency.get(name) !== undefined, 'idempotency key');
-        t.idempotency.set(name, ref);
-      }
+      if (name !== undefined) t.idempotency.set(name, ref);
       t.taskRefs.set(task.id, ref);
       t.payloads.set(key('input', ref), facts.inputJson);
       keepTask(ref, task, facts, { rank: facts.rank, requestHash: facts.requestHash });

@@ -89,7 +89,9 @@ export const TASK_COLUMNS = [...TASK_FIXED, ...TASK_CHANGING] as const;
 export const ATTEMPT_COLUMNS = [...ATTEMPT_FIXED, ...ATTEMPT_CHANGING] as const;
 
 const marks = (names: readonly string[]) => names.map(() => '?').join(', ');
-export const INSERT_TASK = `INSERT INTO tasks (${TASK_COLUMNS.join(', ')}) VALUES (${marks(TASK_COLUMNS)})`;
+/** Changes nothing where the project has a task with this idempotency key: hardly ever, so nobody looks before. */
+export const INSERT_TASK = `INSERT INTO tasks (${TASK_COLUMNS.join(', ')}) VALUES (${marks(TASK_COLUMNS)})
+  ON CONFLICT (project, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING`;
 export const INSERT_ATTEMPT = `INSERT INTO attempts (${ATTEMPT_COLUMNS.join(', ')}) VALUES (${marks(ATTEMPT_COLUMNS)})`;
 
 /** In the order of `TASK_CHANGING`. */

@@ -39,7 +39,7 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
 
   return {
     insertTask(task, facts) {
-      const { ref } = c.run(
+      const { changes, ref } = c.run(
         INSERT_TASK,
         task.id,
         task.project,
@@ -57,6 +57,7 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
         facts.rank,
         ...changing(task, facts, c.texts.hold(policyText(task.policy))),
       );
+      if (changes === 0) return undefined;
       touch(ref);
       kept.counts.moved(task, undefined, task.status);
       c.run('INSERT INTO inputs (task, json) VALUES (?, ?)', ref, facts.inputJson);
