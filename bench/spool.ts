@@ -135,6 +135,7 @@ function counted(counts: { calls: number; syncs: number }): Disk {
     ...disk,
     makeOpen: async (path) => count(file(await disk.makeOpen(path)), 1),
     writeFile: (path, data) => count(disk.writeFile(path, data), 6, 1),
+    takeRoom: (path, bytes) => count(disk.takeRoom(path, bytes), 6, 1),
     appendFile: (path, data) => count(disk.appendFile(path, data), 3),
     syncFolder: (path) => count(disk.syncFolder(path), 3, 1),
     remove: (path) => count(disk.remove(path), 1),

@@ -11,6 +11,8 @@ export interface Disk {
    * `syncFolder` of its folder. A reader sees the whole old or the whole new file, never a mixture.
    */
   writeFile(file: string, data: string | Uint8Array): Promise<void>;
+  /** `writeFile` of so many bytes that no file system can pack or share: its room is really taken. What they are means nothing. */
+  takeRoom(file: string, bytes: number): Promise<void>;
   /**
    * Adds to the end of a file (0600), making it where there is none. Survives the end of the process,
    * **not** a power cut, and may then be there in part. For what is only a hint.

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { spoolDefaults } from '../core/defaults.ts';
 import type { Disk } from '../ports/disk.ts';
@@ -58,7 +57,7 @@ export class Reserve {
     if (lack) {
       // An old one of another size first: both need not fit.
       await this.#disk.remove(path);
-      await this.#disk.writeFile(path, incompressible(this.#bytes));
+      await this.#disk.takeRoom(path, this.#bytes);
       await this.#disk.syncFolder(this.#layout.folder);
       this.#writtenMs = (await this.#disk.stat(path))?.modifiedMs;
     }
@@ -118,7 +117,7 @@ export class Reserve {
     if (this.#skip-- > 0) throw this.#refused;
     const probe = join(folder, ROOM_PROBE);
     try {
-      await this.#disk.writeFile(probe, incompressible(spoolDefaults.roomBytes));
+      await this.#disk.takeRoom(probe, spoolDefaults.roomBytes);
       await this.make();
       this.#skips = 0;
     } catch (cause) {
@@ -160,16 +159,3 @@ export async function removeReserve(disk: Disk, layout: Layout): Promise<void> {
 }
 
 export const ROOM_PROBE = 'room.probe';
-
-/** A file system that packs or shares what is alike must not make nothing of it. */
-function incompressible(bytes: number): Uint8Array {
-  let made = noise?.deref();
-  if (made?.length !== bytes) {
-    made = createHash('shake128', { outputLength: bytes }).update('reserve').digest();
-    noise = new WeakRef(made);
-  }
-  return made;
-}
-
-/** Not kept for good: it would be most of what an idle agent holds. */
-let noise: WeakRef<Uint8Array> | undefined;

@@ -1,3 +1,4 @@
+import { randomFill } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -23,6 +24,10 @@ export function systemDisk(platform: NodeJS.Platform = process.platform): Disk {
       }
     },
     writeFile: (file, data) => whileBusy(platform, () => writeBeside(file, data)),
+    async takeRoom(file, bytes) {
+      const noise = await madeNoise(bytes);
+      await whileBusy(platform, () => writeBeside(file, noise));
+    },
     async appendFile(file, data) {
       const { O_APPEND, O_CREAT, O_WRONLY } = constants;
       const handle = await open(file, O_APPEND | O_CREAT | O_WRONLY | ITSELF, 0o600);
@@ -134,6 +139,13 @@ async function writeBeside(file: string, data: string | Uint8Array): Promise<voi
         await handle.close();
       }
     },
+  });
+}
+
+/** In the pool of threads: megabytes made by a hash of Node's held the event loop for 13 ms. */
+function madeNoise(bytes: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    randomFill(Buffer.alloc(bytes), (error, made) => (error ? reject(error) : resolve(made)));
   });
 }
 

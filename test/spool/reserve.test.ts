@@ -41,16 +41,11 @@ async function world(more: Parameters<typeof start>[0] = {}) {
 }
 
 describe('the reserve', () => {
-  it('is written at the opening, of bytes that no file system can pack', async () => {
+  it('is written at the opening, and durable', async () => {
     const { machine, spool } = await world({ reserveBytes: spoolDefaults.reserveBytes });
     const bytes = machine.disk.platter.get(RESERVE)?.bytes ?? new Uint8Array();
     expect(bytes.length).toBe(4_194_304);
     expect(machine.disk.platter.get(RESERVE)?.durable.length).toBe(bytes.length);
-    // Every byte value about as often as every other one.
-    const counts = new Uint32Array(256);
-    for (const byte of bytes) counts[byte] = (counts[byte] ?? 0) + 1;
-    expect(Math.min(...counts)).toBeGreaterThan(15_500);
-    expect(Math.max(...counts)).toBeLessThan(17_300);
     expect(spool.stats().ok).toBe(true);
   });
 

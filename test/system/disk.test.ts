@@ -29,6 +29,18 @@ describe('the real disk', () => {
     expect(await mode(join(folder, 'a', 'b', 'appended'))).toBe(0o600);
   });
 
+  it('takes room with bytes that no file system can pack', async () => {
+    const path = join(folder, 'room');
+    await systemDisk().takeRoom(path, 4_194_304);
+    const bytes = await readFile(path);
+    expect(bytes.length).toBe(4_194_304);
+    // Every byte value about as often as every other one.
+    const counts = new Uint32Array(256);
+    for (const byte of bytes) counts[byte] = (counts[byte] ?? 0) + 1;
+    expect(Math.min(...counts)).toBeGreaterThan(15_500);
+    expect(Math.max(...counts)).toBeLessThan(17_300);
+  });
+
   it.skipIf(!onUnix)('tells what a file takes on the disk: a hole takes nothing', async () => {
     const disk = systemDisk();
     const bytes = 1_048_576;
