@@ -165,9 +165,11 @@ export class WorkerContext {
   /** A call with reports is on its way: first its bytes, then a claim. */
   reportsGo(): void {
     if (this.freedAt === undefined) return;
-    this.freedAt = undefined;
-    // Node gives a call to its socket in its next tick: a claim that is made up now would be in between.
-    process.nextTick(() => this.wake.claim.wake());
+    // Behind all that still has to be done until the call is written: a claim that is made up now would be in between.
+    process.nextTick(() => {
+      this.freedAt = undefined;
+      this.wake.claim.wake();
+    });
   }
 
   /** Other handlers from now on. What is claimed already goes on with what it was claimed for. */
