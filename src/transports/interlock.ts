@@ -73,6 +73,7 @@ export class InterlockTransport implements Transport {
       path: '/claims',
       body: request,
       timeoutMs: workerDefaults.requestTimeoutMs + (request.waitMs ?? 0),
+      patience: request.waitMs === undefined ? undefined : 'patient',
       signal,
       ...OK,
       schema: claimAnswer,

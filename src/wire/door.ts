@@ -4,7 +4,7 @@
  */
 import { CONTRACT_HEADER, CONTRACT_VERSION, type Problem } from '../contract/index.ts';
 import { wireDefaults, workerDefaults } from '../core/defaults.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Clock, Patience } from '../ports/clock.ts';
 import type { NoAnswerCause } from '../ports/transport.ts';
 import { dropBody, readBody } from './body.ts';
 import { explain, WireFault } from './fault.ts';
@@ -42,6 +42,8 @@ export interface Call<T> extends Request, Expected<T> {
   readonly text?: string | undefined;
   /** Of the call as a whole [10 s]. */
   readonly timeoutMs?: number | undefined;
+  /** Of that limit, after a sleep of the machine: for calls that wait at the control plane. */
+  readonly patience?: Patience | undefined;
   /** Of the answer's body, after decompression [8 MiB]. */
   readonly maxBytes?: number | undefined;
   /** No key is sent. */
@@ -87,7 +89,8 @@ export class Door {
     const sentAt = clock.now();
     // What JSON cannot hold is a bug of the caller and no matter of the wire: it throws.
     const text = call.text ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
-    const limit = this.#limit(call.timeoutMs ?? workerDefaults.requestTimeoutMs, call.signal);
+    const timeoutMs = call.timeoutMs ?? workerDefaults.requestTimeoutMs;
+    const limit = this.#limit(timeoutMs, call.signal, call.patience);
     try {
       const sent = this.#send({ ...call, text }, call.method, limit.signal);
       const response = await limit.bounded(sent, dropBody);
@@ -139,8 +142,8 @@ export class Door {
     }
   }
 
-  #limit(timeoutMs: number, signal: AbortSignal | undefined): Limit {
-    return new Limit(this.#options.clock, timeoutMs, this.address.shown, signal);
+  #limit(timeoutMs: number, signal: AbortSignal | undefined, patience?: Patience): Limit {
+    return new Limit(this.#options.clock, timeoutMs, this.address.shown, signal, patience);
   }
 
   /** Sends it and follows redirects as far as the contract allows. */

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../ports/clock.ts';
+import type { Clock, Patience, Timer } from '../ports/clock.ts';
 import { WireFault } from './fault.ts';
 import { onAbort } from './on-abort.ts';
 
@@ -14,12 +14,19 @@ export class Limit {
   /** Of the work that is waited for. */
   #reject: ((fault: WireFault) => void) | undefined;
 
-  constructor(clock: Clock, timeoutMs: number, at: string, outer?: AbortSignal) {
+  constructor(
+    clock: Clock,
+    timeoutMs: number,
+    at: string,
+    outer?: AbortSignal,
+    patience?: Patience,
+  ) {
     const stop = (fault: WireFault) => {
       this.#reject?.(fault);
       this.#controller.abort(fault);
     };
-    this.#timer = clock.timer(timeoutMs, () => stop(new WireFault('timeout', late(at, timeoutMs))));
+    const tooLate = () => stop(new WireFault('timeout', late(at, timeoutMs)));
+    this.#timer = clock.timer(timeoutMs, tooLate, patience);
     const given = () => stop(new WireFault('aborted', givenUp(at)));
     this.#deaf = onAbort(outer, given);
     if (outer?.aborted) given();

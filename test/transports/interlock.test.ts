@@ -277,3 +277,23 @@ it('takes any fetch instead of connections of its own', async () => {
   expect(asked).toEqual(['POST http://cp.test/base/api/tasks/v1/claims Bearer il_x']);
   await transport.close();
 });
+
+it('limits a claim that waits with patience, so that an idle worker does not look for sleep every second', async () => {
+  const clock = systemClock();
+  const limits: unknown[] = [];
+  const transport = new InterlockTransport({
+    serviceUrl: 'http://127.0.0.1:7420',
+    key: constantKey('il_test'),
+    clock: {
+      ...{ now: () => clock.now(), wall: () => clock.wall(), sleep: clock.sleep.bind(clock) },
+      timer: (ms, fire, patience) => {
+        limits.push(patience);
+        return clock.timer(ms, fire, patience);
+      },
+    },
+    fetch: () => Promise.reject(new Error('nobody is there')),
+  });
+  await transport.claim(claimBody());
+  await transport.claim({ ...claimBody(), waitMs: 20_000 });
+  expect(limits).toEqual([undefined, 'patient']);
+});
