@@ -315,11 +315,9 @@ export class Attempts {
 
   #moved(before: AttemptState, state: AttemptState): void {
     const { wake } = this.#ctx;
-    if (before.slot) {
-      this.#grantSoon();
-      // A claim may wait for work from now on.
-      if (this.#book.held === 0) wake.claim.wake();
-    }
+    if (before.slot) this.#grantSoon();
+    // A claim may wait for work from now on.
+    if (before.slot && this.#book.held === 0) wake.claim.wake();
     const { full } = this;
     // What else presence tells of attempts wakes it where it happens.
     if (full !== this.#full || before.stuck !== state.stuck) wake.presence.wake();
