@@ -79,6 +79,11 @@ export const FAULTS = {
     max: 0.1,
     what: 'something in between gives the answer of an earlier claim again',
   },
+  inputRefused: {
+    per: 'job',
+    max: 0.15,
+    what: "the handler's schema refuses the input, so it is never called",
+  },
 } as const;
 
 export type FaultName = keyof typeof FAULTS;

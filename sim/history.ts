@@ -50,6 +50,8 @@ export interface JobRun {
   goneAt?: number;
   /** How its end was told to the agent. */
   how?: string;
+  /** Its host refused the input: the handler was never called. */
+  refused?: boolean;
 }
 
 export interface Effect {

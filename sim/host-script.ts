@@ -12,6 +12,8 @@ export interface HostDeeds {
   readonly stopSignal: Promise<StopReason>;
   readonly stopped: () => StopReason | undefined;
   readonly listener: JobListener;
+  /** Its input does not fit: it is never called. */
+  refused(): void;
   beginEffect(): Promise<void>;
   /** The thing that may be done once. */
   effect(): void;
@@ -32,6 +34,15 @@ type Way = 'returns' | 'throws' | 'retryable' | 'unknown' | 'dies' | 'hangs';
  */
 export async function playHandler(deeds: HostDeeds): Promise<JobEnd> {
   const { job, faults, random, life, listener } = deeds;
+  if (faults.strikes('inputRefused')) {
+    deeds.refused();
+    const error = {
+      code: 'INPUT_INVALID',
+      message: 'input.ms is odd.',
+      retryable: random.chance(0.5),
+    };
+    return { how: 'threw', error, begun: false };
+  }
   const { ms, checkpoints } = job.input as SimInput;
   const way = wayOf(faults);
   const obeys = !faults.strikes('ignoresStop');

@@ -162,6 +162,9 @@ class Host {
       stopSignal: this.#stop.promise,
       stopped: () => this.#stopped,
       listener: heard,
+      refused: () => {
+        run.refused = true;
+      },
       beginEffect: () => {
         heard.effectRequested();
         return this.#gate.promise;

@@ -73,6 +73,23 @@ export const controlPlane = [
     tests: ['test/control-plane/sessions'],
   },
   {
+    name: 'a handler that was never called past its gate counts as one that was',
+    file: 'src/core/effect-safety.ts',
+    find: 'return begun === false && !attempt.effectAccepted && attempt.progressN === 0;',
+    replace: 'return false;',
+    worlds: ['effects'],
+    faults: 'inputRefused=0.5',
+    tests: ['test/core/effect-safety'],
+  },
+  {
+    name: 'whoever says that a handler was never called is believed',
+    file: 'src/core/effect-safety.ts',
+    find: 'return begun === false && !attempt.effectAccepted && attempt.progressN === 0;',
+    replace: 'return begun === false;',
+    unseen: 'no worker there says so of a handler that was called',
+    tests: ['test/core/effect-safety'],
+  },
+  {
     name: 'a superseded session claims',
     file: 'src/control-plane/sessions.ts',
     find: 'if ((await tx.session(project, workerId, sessionId))?.superseded) return superseded(workerId);',

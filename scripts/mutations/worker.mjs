@@ -18,6 +18,23 @@ export const worker = [
     tests: ['test/worker/report-order'],
   },
   {
+    name: 'a handler that failed is told as one that was never called',
+    file: 'src/core/attempt-report.ts',
+    find: '...neverCalled(end.begun === false)',
+    replace: '...neverCalled(true)',
+    unseen: 'handlers there tell their progress before they fail, and then nobody believes it',
+    tests: ['test/core/attempt'],
+  },
+  {
+    name: 'a handler that was never called is told as any that failed',
+    file: 'src/core/attempt-report.ts',
+    find: '...neverCalled(end.begun === false)',
+    replace: '...neverCalled(false)',
+    worlds: ['effects'],
+    faults: 'inputRefused=0.5',
+    tests: ['test/core/attempt'],
+  },
+  {
     name: 'leases are renewed only between handlers',
     file: 'src/worker/attempts.ts',
     find: '.filter((held) => renews(held.state));',

@@ -9,6 +9,7 @@ import { gateFirst } from './gate-first.ts';
 import { goneFirst } from './gone-first.ts';
 import { journal } from './journal.ts';
 import { leaseOver } from './lease-over.ts';
+import { neverCalled } from './never-called.ts';
 import { noBugs } from './no-bugs.ts';
 import { noClaimWhileDraining } from './no-claim-while-draining.ts';
 import { nothingLeft } from './nothing-left.ts';
@@ -40,6 +41,7 @@ export const checkers: readonly Checker[] = [
   gateFirst,
   gateAlive,
   outcomes,
+  neverCalled,
   journal,
   begunOnce,
   goneFirst,

@@ -54,7 +54,12 @@ export function reportOfEnd(line: OpeningLine, end: JobEnd, facts: EndFacts): Te
     case 'returned':
       return { op: 'complete', ...line, result: end.result ?? null };
     case 'threw':
-      return { op: 'fail', ...line, error: bounded(end.error) };
+      return {
+        op: 'fail',
+        ...line,
+        error: bounded(end.error),
+        ...neverCalled(end.begun === false),
+      };
     case 'unknown':
       return { op: 'unknown', ...line, error: bounded(end.error) };
     case 'stopped':
@@ -82,8 +87,9 @@ export function reportOfEnd(line: OpeningLine, end: JobEnd, facts: EndFacts): Te
         },
       };
     case 'not-begun':
-      // Nothing began. Before the gate another worker may have it; past it only a failure can be told.
-      if (facts.pastGate) return { op: 'fail', ...line, error: bounded(end.error) };
+      // Nothing began. Before the gate another worker may have it; past it a failure is told, and that nothing was called.
+      if (facts.pastGate)
+        return { op: 'fail', ...line, error: bounded(end.error), ...neverCalled(!facts.begun) };
       return {
         op: 'release',
         ...line,
@@ -91,6 +97,11 @@ export function reportOfEnd(line: OpeningLine, end: JobEnd, facts: EndFacts): Te
         message: cutText(end.error.message, bounds.messageChars),
       };
   }
+}
+
+/** Contract 5.61: said only of what is certain. */
+function neverCalled(certain: boolean): { readonly begun?: false } {
+  return certain ? { begun: false } : {};
 }
 
 export function lostReport(

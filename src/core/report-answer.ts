@@ -90,20 +90,24 @@ function smallReport(report: TerminalReport, why: string, spool?: string): Termi
   const line = four(report);
   switch (report.op) {
     case 'complete':
-    case 'fail':
+    case 'fail': {
+      // What is known of it is told once more: its end is no other for being refused.
+      const uncalled = report.op === 'fail' && report.begun === false;
       return {
         op: 'fail',
         ...line,
         error: {
           code: 'RESULT_REFUSED',
           message: cutText(
-            `The handler returned, but the control plane refused its report for good: ${why} It is kept on the worker in the folder "refused" of its spool.`,
+            `${uncalled ? 'The handler was not called' : 'The handler returned'}, but the control plane refused its report for good: ${why} It is kept on the worker in the folder "refused" of its spool.`,
             bounds.messageChars,
           ),
           retryable: false,
-          details: { handlerReturned: true, ...(spool === undefined ? {} : { spool }) },
+          details: { handlerReturned: !uncalled, ...(spool === undefined ? {} : { spool }) },
         },
+        ...(uncalled ? { begun: false } : {}),
       };
+    }
     case 'unknown':
       return {
         op: 'unknown',

@@ -59,7 +59,9 @@ export function startCall(handler: Handler, job: CallJob, door: ContextDoor): Ru
 
 async function run(handler: Handler, job: CallJob, control: ContextControl): Promise<CallOutcome> {
   const input = await checked(handler.checkInput, job.input);
-  if (!input.ok) return { how: 'threw', error: invalid('INPUT_INVALID', INPUT, input.issues) };
+  // What is thrown while it is checked is no such word: only here is it certain that nothing was called.
+  if (!input.ok)
+    return { how: 'threw', error: invalid('INPUT_INVALID', INPUT, input.issues), begun: false };
   const returned = await handler.run(input.value, control.context);
   const result = await checked(handler.checkOutput, returned);
   if (!result.ok) return { how: 'threw', error: invalid('RESULT_INVALID', RESULT, result.issues) };

@@ -52,7 +52,12 @@ export interface CallJob {
 /** What the handler said itself. */
 export type CallOutcome =
   | { readonly how: 'returned'; readonly result: unknown }
-  | { readonly how: 'threw'; readonly error: TaskFailure }
+  | {
+      readonly how: 'threw';
+      readonly error: TaskFailure;
+      /** The handler itself was never called, and never will be: its schema refused the input. */
+      readonly begun?: false;
+    }
   | { readonly how: 'unknown'; readonly error: TaskFailure }
   | { readonly how: 'stopped' };
 

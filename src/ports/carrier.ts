@@ -110,7 +110,12 @@ export type JobEnd =
   /** It returned; `result` is the JSON value (already normalised: see contract `toJson`). */
   | { readonly how: 'returned'; readonly result: unknown }
   /** It threw, or its result was invalid (`RESULT_INVALID`), or its input was (`INPUT_INVALID`). */
-  | { readonly how: 'threw'; readonly error: TaskFailure }
+  | {
+      readonly how: 'threw';
+      readonly error: TaskFailure;
+      /** The handler itself was never called, as its host knows; absent: it may have done anything. */
+      readonly begun?: false;
+    }
   /** It threw `UnknownOutcomeError`. */
   | { readonly how: 'unknown'; readonly error: TaskFailure }
   /** It obeyed the stop: it threw after `ctx.signal` aborted, without another opinion. */

@@ -10,7 +10,11 @@ export function headOf(report: TerminalReport): TerminalReport {
   switch (report.op) {
     case 'complete':
       return { op: 'complete', ...four, result: null };
-    case 'fail':
+    case 'fail': {
+      const { begun, error: { code = '', retryable = false } = {} } = report;
+      const error = { code, message: '', retryable };
+      return { op: 'fail', ...four, error, ...(begun === false ? { begun } : {}) };
+    }
     case 'unknown': {
       // What lies on disk may have been written by another program, with less in it.
       const { code = '', retryable = false } = report.error ?? {};

@@ -254,7 +254,8 @@ export function carrierCases(
         result: { at: '1970-01-01T00:00:00.000Z' },
       });
       const bad = await run('json-schema', { mail: 'no', list: [1, 'x'], more: 1 });
-      expect(bad).toMatchObject({ how: 'threw', error: { code: 'INPUT_INVALID' } });
+      // The handler was not called, and who checked it knows that.
+      expect(bad).toMatchObject({ how: 'threw', error: { code: 'INPUT_INVALID' }, begun: false });
       if (bad.how !== 'threw') return;
       for (const part of [
         "'name'",
@@ -263,7 +264,9 @@ export function carrierCases(
         '"more"',
       ])
         expect(bad.error.message).toContain(part);
-      expect(await run('json-schema', { name: 'bad' })).toMatchObject({
+      const after = await run('json-schema', { name: 'bad' });
+      expect(after).not.toHaveProperty('begun');
+      expect(after).toMatchObject({
         how: 'threw',
         error: {
           code: 'RESULT_INVALID',

@@ -57,6 +57,8 @@ async function serveOnce(data: string): Promise<void> {
   await stop();
 }
 
+const amount = { type: 'object', properties: { amount: { type: 'number' } } };
+
 /** Runs until it is told to stop, and obeys. */
 const hang = (_input: unknown, { signal }: { signal: AbortSignal }) =>
   new Promise((_resolve, reject) => {
@@ -73,7 +75,8 @@ it('submits and waits, and the exit code tells how the task ended', async () => 
       })
       .handle('unsure', 1, () => {
         throw new UnknownOutcomeError('the bank did not answer');
-      }),
+      })
+      .handle('pay', 1, () => 'paid', { input: amount }),
   );
   const wait = (type: string, ...more: string[]) => run('tasks', 'submit', type, '--wait', ...more);
   const good = await wait('good', '--input', '{"n":1}');
@@ -88,6 +91,12 @@ it('submits and waits, and the exit code tells how the task ended', async () => 
       /^failed [\s\S]+HANDLER_ERROR {2}the printer is on fire[\s\S]+past its gate[\s\S]+tasks retry tsk_\w+ --reason "…" --accept-repeated-effect/,
     ),
   });
+  const refused = await wait('pay', '--input', '{"amount":"3"}');
+  expect(refused).toMatchObject({
+    code: exitCodes['task-failed'].code,
+    out: expect.stringMatching(/INPUT_INVALID {2}.*amount[\s\S]+The handler was not called/),
+  });
+  expect(refused.out).not.toMatch(/past its gate|accept-repeated-effect/);
   const unsure = await wait('unsure');
   expect(unsure).toMatchObject({
     code: exitCodes['task-outcome-unknown'].code,

@@ -78,6 +78,24 @@ describe('the report of an end', () => {
     });
   });
 
+  it('says that the handler was never called where its host knows it, and of nothing else', () => {
+    const error = { code: 'INPUT_INVALID', message: 'amount is no number.', retryable: false };
+    const uncalled = { op: 'fail', begun: false };
+    expect(told({ how: 'threw', error, begun: false })).toMatchObject(uncalled);
+    expect(told({ how: 'threw', error, begun: false }, { stop: 'cancel' })).toMatchObject(uncalled);
+    const past = { pastGate: true };
+    expect(told({ how: 'not-begun', error }, { ...past, begun: false })).toMatchObject(uncalled);
+    const others: JobEnd[] = [
+      { how: 'threw', error },
+      { how: 'unknown', error },
+      { how: 'not-begun', error },
+      { how: 'returned', result: 1 },
+    ];
+    for (const end of others) expect(told(end, past)).not.toHaveProperty('begun');
+    for (const how of ['stopped', 'killed', 'died'] as const)
+      expect(told({ how }, past)).toMatchObject({ op: 'lost', begun: true });
+  });
+
   it('keeps the reason why nothing began on its way to the control plane', () => {
     const state = having(claimed('pure'), 'slot granted', 'never began');
     expect(state.report).toMatchObject({ op: 'release', message: 'No host could be started.' });

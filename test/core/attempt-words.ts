@@ -43,6 +43,7 @@ export const events = {
   'effect requested': { kind: 'effect-requested' },
   returned: { kind: 'handler-ended', end: { how: 'returned', result: { n: 1 } } },
   threw: { kind: 'handler-ended', end: { how: 'threw', error } },
+  'input refused': { kind: 'handler-ended', end: { how: 'threw', error, begun: false } },
   'said unknown': { kind: 'handler-ended', end: { how: 'unknown', error } },
   obeyed: { kind: 'handler-ended', end: { how: 'stopped' } },
   killed: { kind: 'handler-ended', end: { how: 'killed' } },
@@ -75,7 +76,7 @@ export const having = (state: AttemptState, ...path: EventName[]): AttemptState 
 export function reportInWords(report: TerminalReport): string {
   switch (report.op) {
     case 'fail':
-      return `fail ${report.error.code}`;
+      return `fail ${report.error.code}${report.begun === false ? ' not called' : ''}`;
     case 'lost':
       return `lost ${report.reason} ${report.begun ? 'begun' : 'unbegun'}${report.killed ? ' killed' : ''}`;
     case 'release':

@@ -69,7 +69,7 @@ export class AttemptWorld {
       );
     if (this.#handler === 'running') {
       if (this.#timer) names.push('timeout');
-      if (this.#begun) names.push('returned', 'threw', 'said unknown');
+      if (this.#begun) names.push('returned', 'threw', 'input refused', 'said unknown');
       else names.push('begun', 'never began');
       names.push('died');
       if (this.#begun && !this.#requested) names.push('effect requested');

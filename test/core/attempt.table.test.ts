@@ -35,6 +35,7 @@ const GATE: EventName[] = [
 const ENDS: EventName[] = [
   'returned',
   'threw',
+  'input refused',
   'said unknown',
   'obeyed',
   'killed',
@@ -149,6 +150,7 @@ const running = (at: AttemptState, begun: boolean, cells: Row['cells']): Row => 
       'effect requested': 'running: open-gate',
       returned: 'ending: write complete',
       threw: 'ending: write fail BROKEN',
+      'input refused': 'ending: write fail BROKEN not called',
       'said unknown': 'ending: write unknown',
       died: `ending: write lost host-died ${began}`,
       // Nobody stopped it: the carrier saw it go by itself.
@@ -170,7 +172,9 @@ const running = (at: AttemptState, begun: boolean, cells: Row['cells']): Row => 
   };
 };
 const goesOn = { 'lease ran out': 'running:' };
-const pastGate = { ...goesOn, 'never began': 'ending: write fail HOST_FAILED' };
+const pastGate = { ...goesOn, 'never began': 'ending: write fail HOST_FAILED not called' };
+/** Its host has said that it took it: that nothing was called is no longer certain. */
+const pastGateBegun = { ...goesOn, 'never began': 'ending: write fail HOST_FAILED' };
 const run = (kind: Kind, ...path: EventName[]) =>
   having(
     claimed(kind),
@@ -217,6 +221,7 @@ const stopping = (at: AttemptState, reason: string, cells: Row['cells'] = {}): R
     'effect requested': 'running: open-gate',
     returned: 'ending: write complete',
     threw: 'ending: write fail BROKEN',
+    'input refused': 'ending: write fail BROKEN not called',
     'said unknown': 'ending: write unknown',
     obeyed: reason === 'cancel' ? 'ending: write cancelled' : `ending: write lost ${reason} begun`,
     killed: `ending: write lost ${reason} begun killed`,
@@ -247,7 +252,7 @@ const runningRows: Record<string, Row> = {
   'start gate, just started': running(run('start gate'), false, pastGate),
   'pure, begun': running(run('pure', 'begun'), true, goesOn),
   'idempotent, begun': running(run('idempotent', 'begun'), true, {}),
-  'start gate, begun': running(run('start gate', 'begun'), true, pastGate),
+  'start gate, begun': running(run('start gate', 'begun'), true, pastGateBegun),
   'effect gate, begun': running(run('effect gate', 'begun'), true, {
     'effect requested': 'running: ask effect',
   }),
@@ -260,7 +265,7 @@ const runningRows: Record<string, Row> = {
   'effect gate open': running(
     run('effect gate', 'begun', 'effect requested', 'gate accepted'),
     true,
-    pastGate,
+    pastGateBegun,
   ),
   'effect gate refused': effectRefused,
   'stopping for a timeout': stopping(run('pure', 'begun', 'timeout'), 'timeout'),

@@ -192,6 +192,16 @@ describe('what follows a refusal', () => {
     expect(decision.followUp.error.message).toContain('for good: result has 400002 bytes. It');
   });
 
+  it('says once more that the handler was never called', () => {
+    const fail = { ...(reports.fail as TerminalReport), begun: false } as TerminalReport;
+    const decision = decideAnswer(fail, refused(problem(400, 'INVALID_REQUEST')), own);
+    const error = {
+      message: expect.stringContaining('was not called'),
+      details: { handlerReturned: false },
+    };
+    expect(decision).toMatchObject({ followUp: { op: 'fail', begun: false, error } });
+  });
+
   it('has no message and no details', () => {
     for (const op of ['unknown', 'cancelled', 'lost', 'release']) {
       const decision = decideAnswer(

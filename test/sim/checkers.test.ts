@@ -55,6 +55,16 @@ const cases: Record<string, { good: Finished; bad: Finished }> = {
     },
     (history) => history.calls.push(renewal(1_000, 5_000)),
   ),
+  'never-called': pair(
+    (history) => {
+      history.jobs.push(job(), job({ attemptId: 'att_2' }));
+      const failed = ['failed', { data: { code: 'INPUT_INVALID', begun: false } }] as const;
+      return { tasks: [task(journal(['submitted'], leased, [...failed]))] };
+    },
+    (history) => {
+      history.jobs[0] = job({ refused: true });
+    },
+  ),
   outcomes: pair(() => {
     const lost = (status: string) => ['lost', { data: { reason: 'lease', begun: true, status } }];
     const events = (status: string) =>

@@ -78,6 +78,7 @@ const error = { code: 'TOO_BAD', message: 'x'.repeat(1_000), retryable: true };
 const WHOLE: TerminalReport[] = [
   complete('att_a', 'x'.repeat(10_000)),
   { op: 'fail', ...four('att_a'), error },
+  { op: 'fail', ...four('att_a'), error, begun: false },
   { op: 'unknown', ...four('att_a'), error },
   { op: 'cancelled', ...four('att_a') },
   { op: 'lost', ...four('att_a'), reason: 'drain', begun: true, killed: true, message: 'long' },

@@ -431,6 +431,7 @@ it('reports what a handler says and how it ends, as it is', async () => {
       error: { code: 'bad code', message: 'x'.repeat(5_000_000), retryable: true, retryAfterMs: 5 },
     },
     unknown: { how: 'unknown', error: { code: 'MINE', message: '', retryable: false } },
+    refused: { how: 'threw', error: { code: 'MINE', message: '', retryable: false }, begun: false },
     died: { how: 'died', exitCode: 0 },
   } as const;
   const world = new SimWorld();
@@ -442,7 +443,7 @@ it('reports what a handler says and how it ends, as it is', async () => {
     scripts: { 'demo/hello': ({ job }) => ends[job.input as keyof typeof ends] },
   });
   await world.until(() => offered.every(({ ended }) => ended));
-  const [returnedOne, threw, unknown, died] = offered.map(({ ended }) => ended);
+  const [returnedOne, threw, unknown, refused, died] = offered.map(({ ended }) => ended);
   expect(returnedOne).toMatchObject({ op: 'complete', result: { a: 1.1 } });
   expect(threw).toMatchObject({
     op: 'fail',
@@ -450,6 +451,8 @@ it('reports what a handler says and how it ends, as it is', async () => {
   });
   expect(JSON.stringify(threw).length).toBeLessThan(20_000);
   expect(unknown).toMatchObject({ op: 'unknown', error: { code: 'MINE' } });
+  expect(refused).toMatchObject({ op: 'fail', begun: false });
+  expect(threw).not.toHaveProperty('begun');
   expect(died).toMatchObject({
     op: 'lost',
     reason: 'host-died',
