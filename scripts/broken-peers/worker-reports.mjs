@@ -214,7 +214,7 @@ export const faults = [
   {
     name: 'what follows a refused result does not say that the handler returned',
     file: ANSWER,
-    find: 'details: { handlerReturned: true, ',
+    find: 'details: { handlerReturned: !uncalled, ',
     replace: 'details: { ',
     cases: ['reports/refused-result', 'reports/refused-404'],
   },
