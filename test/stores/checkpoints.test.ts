@@ -92,6 +92,28 @@ it('begins behind the sync of the log that is under way', async () => {
   await closed;
 });
 
+it('are looked for after some commits only, and at once for the rest of one', async () => {
+  const slow = folding();
+  const checkpoints = new Checkpoints(c, slow);
+  writeUntil(1_000);
+  const commits = async (n: number) => {
+    for (let i = 0; i < n; i++) checkpoints.committed();
+    await settled();
+  };
+  await commits(3);
+  expect(slow.asked).toHaveLength(0);
+  await commits(1);
+  expect(slow.asked).toHaveLength(1);
+  c.script('BEGIN IMMEDIATE');
+  await slow.asked[0]?.();
+  await settled();
+  c.script('COMMIT');
+  await commits(1);
+  expect(slow.asked).toHaveLength(2);
+  await slow.asked[1]?.();
+  await checkpoints.pause;
+});
+
 it('waits for a transaction that is open before it folds the rest', async () => {
   const slow = folding();
   const checkpoints = new Checkpoints(c, slow);

@@ -147,7 +147,7 @@ export class SqliteGroup implements GroupCommit<Transaction> {
     if (changed) this.#log?.begin(this.#kept.touched);
     // What was written into removed files is not kept.
     this.#files.check();
-    this.#checkpoints?.look(this.durable);
+    this.#checkpoints?.committed(this.durable);
     return changed;
   }
 

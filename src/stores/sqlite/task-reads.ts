@@ -73,7 +73,7 @@ export function taskReads(c: Connection, kept?: Kept): TaskReads {
     },
 
     async payload(taskRef, part) {
-      return c.get(PAYLOADS[part], taskRef)?.json as string | undefined;
+      return c.values(PAYLOADS[part], taskRef)?.[0] as string | undefined;
     },
 
     async tasks(query) {

@@ -1,6 +1,6 @@
 import type { HandlerInfo } from '../../contract/index.ts';
 import type { Reads, Transaction, WorkerPresence, WorkerRow } from '../../ports/store.ts';
-import { type Connection, json, jsonOrNull, type Row, text } from './connection.ts';
+import { type Connection, json, jsonOrNull, text, type Values } from './connection.ts';
 
 /** Workers, their sessions and the claims they made. */
 
@@ -9,7 +9,7 @@ export function workerReads(
 ): Pick<Reads, 'worker' | 'workers' | 'handlers' | 'session' | 'claimed'> {
   return {
     async worker(project, workerId) {
-      const row = c.get(
+      const row = c.values(
         `SELECT ${COLUMNS} FROM workers WHERE project = ? AND worker_id = ?`,
         project,
         workerId,
@@ -18,7 +18,7 @@ export function workerReads(
     },
 
     async workers(project) {
-      const rows = c.all(
+      const rows = c.allValues(
         `SELECT ${COLUMNS}, handlers, (SELECT count(*) FROM attempts AS a
            WHERE a.project = w.project AND a.worker_id = w.worker_id AND a.ended_at IS NULL) AS open
          FROM workers AS w WHERE project = ? ORDER BY worker_id`,
@@ -26,59 +26,62 @@ export function workerReads(
       );
       return rows.map((row) => ({
         worker: workerRow(row),
-        handlers: handlersOf(row),
-        openAttempts: row.open as number,
+        handlers: handlersOf(row[HANDLERS]),
+        openAttempts: row[HANDLERS + 1] as number,
       }));
     },
 
     async handlers(project, workerId) {
-      const row = c.get(
+      const row = c.values(
         'SELECT handlers FROM workers WHERE project = ? AND worker_id = ?',
         project,
         workerId,
       );
-      return handlersOf(row);
+      return handlersOf(row?.[0]);
     },
 
     async session(project, workerId, sessionId) {
-      const row = c.get(
+      const row = c.values(
         'SELECT superseded FROM sessions WHERE project = ? AND worker_id = ? AND session_id = ?',
         project,
         workerId,
         sessionId,
       );
-      return row && { superseded: row.superseded === 1 };
+      return row && { superseded: row[0] === 1 };
     },
 
     async claimed({ project, workerId, sessionId, requestId }) {
-      const row = c.get(
+      const row = c.values(
         'SELECT attempts FROM claims WHERE project = ? AND worker_id = ? AND session_id = ? AND request_id = ?',
         project,
         workerId,
         sessionId,
         requestId,
       );
-      return json<string[]>(row?.attempts);
+      return json<string[]>(row?.[0]);
     },
   };
 }
 
 const COLUMNS = 'project, worker_id, key_id, session_id, last_seen, drain_session_id, present';
+/** Where they stand behind those. */
+const HANDLERS = 7;
 
-function workerRow(row: Row): WorkerRow {
+function workerRow(row: Values): WorkerRow {
+  const [project, workerId, keyId, sessionId, lastSeen, drainSessionId, present] = row;
   return {
-    project: row.project as string,
-    workerId: row.worker_id as string,
-    keyId: row.key_id as string,
-    sessionId: row.session_id as string,
-    lastSeenMs: row.last_seen as number,
-    drainSessionId: text(row.drain_session_id),
-    present: json<WorkerPresence>(row.present),
+    project: project as string,
+    workerId: workerId as string,
+    keyId: keyId as string,
+    sessionId: sessionId as string,
+    lastSeenMs: lastSeen as number,
+    drainSessionId: text(drainSessionId),
+    present: json<WorkerPresence>(present),
   };
 }
 
-function handlersOf(row: Row | undefined): readonly HandlerInfo[] {
-  return json<HandlerInfo[]>(row?.handlers) ?? [];
+function handlersOf(found: unknown): readonly HandlerInfo[] {
+  return json<HandlerInfo[]>(found) ?? [];
 }
 
 export function workerWrites(
