@@ -8,6 +8,13 @@ export const faults = [
     cases: ['words/counted'],
   },
   {
+    name: 'every failure says that its handler was never called',
+    file: 'src/core/attempt-report.ts',
+    find: '...neverCalled(end.begun === false)',
+    replace: '...neverCalled(true)',
+    cases: ['words/called'],
+  },
+  {
     name: 'a progress or a log that is refused is sent again',
     file: 'src/worker/job-words.ts',
     find: 'return !isBusy(result.status) && !refusesKey(result, project);',

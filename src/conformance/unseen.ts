@@ -56,10 +56,6 @@ export const unseen: Readonly<Record<string, Unseen>> = {
     why: 'which texts a handler can hold depends on its language',
     test: 'test/carriers/carrier.cases.ts',
   },
-  '5.61': {
-    why: 'the handlers that a kit asks for have no schemas, and their code loads',
-    test: 'test/core/attempt-report.test.ts',
-  },
   '5.56': {
     why: 'the handlers that a kit asks for have codes of their own and no schemas',
     test: 'test/carriers/carrier.cases.ts',

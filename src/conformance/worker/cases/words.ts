@@ -100,6 +100,19 @@ export const words: readonly WorkerCase[] = [
     },
   },
   {
+    name: 'words/called',
+    title: 'says of no handler that failed by its own word that it was never called',
+    promises: ['5.61'],
+    handlers: ['conformance/fail'],
+    async run(world) {
+      const fcp = await world.controlPlane();
+      await world.worker();
+      const task = fcp.offer(fail());
+      const [failure] = await came(fcp, task, 'fail');
+      same(failure?.body.begun, undefined, '`begun` of the failure');
+    },
+  },
+  {
     name: 'wire/no-answer',
     title: 'gives up a call that is never answered, and sends the report again',
     promises: ['5.49', '5.35'],
