@@ -249,7 +249,7 @@ export const faults = [
   {
     name: 'replays-another-request',
     file: submit,
-    find: 'if (before.requestHash === prepared.requestHash)',
+    find: 'if (before.requestHash === requestHash)',
     replace: 'if (before.requestHash !== "")',
     cases: [
       'idempotency/other-request',
@@ -275,8 +275,8 @@ export const faults = [
   {
     name: 'forgets-idempotency-keys',
     file: submit,
-    find: 'submitTask(nowMs, request, {',
-    replace: 'submitTask(nowMs, { ...request, idempotencyKey: undefined }, {',
+    find: 'submitTask(tx.nowMs, request, {',
+    replace: 'submitTask(tx.nowMs, { ...request, idempotencyKey: undefined }, {',
     cases: [
       'idempotency/same-request',
       'idempotency/at-the-same-time',
@@ -286,9 +286,9 @@ export const faults = [
   {
     name: 'ends-a-key-with-its-task',
     file: submit,
-    find: 'if (before.requestHash === prepared.requestHash)',
+    find: 'if (before.requestHash === requestHash)',
     replace:
-      "if (before.row.task.status === 'queued' && before.requestHash === prepared.requestHash)",
+      "if (before.row.task.status === 'queued' && before.requestHash === requestHash)",
     cases: ['idempotency/after-the-end'],
   },
   {
