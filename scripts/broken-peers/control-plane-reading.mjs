@@ -258,6 +258,14 @@ export const faults = [
     file: found,
     find: 'WHERE project = ? AND idempotency_key = ?',
     replace: 'WHERE (project = ? OR 1) AND idempotency_key = ?',
+    and: [
+      {
+        file: 'src/stores/sqlite/task-writes.ts',
+        find: '      const { changes, ref } = c.run(\n        INSERT_TASK,',
+        replace:
+          "      if (c.values('SELECT 1 FROM tasks WHERE idempotency_key = ?', task.idempotencyKey ?? null)) return undefined;\n      const { changes, ref } = c.run(\n        INSERT_TASK,",
+      },
+    ],
     cases: ['isolation/idempotency-keys'],
   },
   {

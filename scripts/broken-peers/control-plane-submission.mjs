@@ -287,8 +287,7 @@ export const faults = [
     name: 'ends-a-key-with-its-task',
     file: submit,
     find: 'if (before.requestHash === requestHash)',
-    replace:
-      "if (before.row.task.status === 'queued' && before.requestHash === requestHash)",
+    replace: "if (before.row.task.status === 'queued' && before.requestHash === requestHash)",
     cases: ['idempotency/after-the-end'],
   },
   {
