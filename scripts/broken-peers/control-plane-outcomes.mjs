@@ -17,7 +17,7 @@ export const faults = [
   {
     name: 'a skipped gate leaves no mark',
     file: 'src/core/task-report-terminal.ts',
-    find: '...(skipped ? { gateSkipped: true } : {})',
+    find: '      ...(skipped ? { gateSkipped: true } : {}),\n',
     replace: '',
     cases: ['outcomes/complete-without-start'],
   },

@@ -31,7 +31,7 @@ export const faults = [
   {
     name: 'a handler that was killed is told as one that obeyed',
     file: 'src/core/attempt-report.ts',
-    find: 'killed: true',
+    find: '        killed: true,\n',
     replace: '',
     cases: ['signals/deadline'],
   },
