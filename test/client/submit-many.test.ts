@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Submission } from '../../src/client/request.ts';
+import { serverDefaults } from '../../src/core/defaults.ts';
 import { html, People, refusal, reset } from './people.ts';
 
 const many = (count: number): Submission[] =>
@@ -12,13 +13,15 @@ describe('submitMany', () => {
   it('goes in batches within the limits and keeps the order', async () => {
     const people = await People.start();
     const producer = await people.producer();
-    const outcomes = await people.settled(producer.submitMany(many(250)));
-    expect(batchSizes(people)).toEqual([100, 100, 50]);
+    const { batch } = serverDefaults;
+    const count = batch + 50;
+    const outcomes = await people.settled(producer.submitMany(many(count)));
+    expect(batchSizes(people)).toEqual([batch, 50]);
     expect(outcomes.every(({ ok }) => ok)).toBe(true);
     const { tasks } = await people.settled(producer.listPage({ include: 'input', limit: 500 }));
     const inputs = new Map(tasks.map(({ id, input }) => [id, input]));
     expect(outcomes.map((one) => one.ok && inputs.get(one.task.id))).toEqual(
-      many(250).map(({ input }) => input),
+      many(count).map(({ input }) => input),
     );
   });
 
