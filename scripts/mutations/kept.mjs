@@ -65,4 +65,28 @@ export const kept = [
     worlds: ['quiet'],
     tests: ['test/control-plane/batch'],
   },
+  {
+    name: 'a text of a group that was undone is still referred to',
+    file: 'src/stores/sqlite/kept.ts',
+    find: '    this.#c.texts.forget();\n',
+    replace: '',
+    unseen: 'its commands never throw',
+    tests: ['test/stores/texts', 'test/stores/known-rows'],
+  },
+  {
+    name: 'a text that looks like a reference is read as one',
+    file: 'src/stores/sqlite/texts.ts',
+    find: "=> (text.startsWith('#') ?",
+    replace: '=> (text.length < 0 ?',
+    unseen: 'its texts begin with letters',
+    tests: ['test/stores/texts'],
+  },
+  {
+    name: 'a submission whose key is in use goes on as if it were kept',
+    file: 'src/stores/sqlite/task-writes.ts',
+    find: '      if (changes === 0) return undefined;\n',
+    replace: '',
+    unseen: 'its database is in memory',
+    tests: ['test/stores/sqlite.test'],
+  },
 ];

@@ -130,6 +130,14 @@ it('are not referred to once their row was undone', async () => {
   expect(await seen(id)).toMatchObject({ leaseMs: 30_000, sessionId: 'session-1' });
 });
 
+it('are read as they were written where they look like a ref, alone and in common', async () => {
+  const ids = [];
+  for (let i = 0; i < 3; i++)
+    ids.push(await queue.run((tx) => claimed(tx, { by: '#1', sessionId: '##of-a-session' })));
+  for (const id of ids)
+    expect(await seen(id)).toMatchObject({ by: '#1', sessionId: '##of-a-session' });
+});
+
 it('are found where another process has put them', async () => {
   const first = await queue.run((tx) => claimed(tx));
   const there = queueOf(other, join(folder, 'test.db'));

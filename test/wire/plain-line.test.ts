@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/system/clock.ts';
@@ -71,7 +72,45 @@ describe('a plain call', () => {
     const headers = { authorization: 'Bearer il_a\r\nx-other: 1' };
     await expect(own().fetch(peer.url, given({ headers }))).rejects.toThrow('Invalid character');
   });
+
+  it('takes nothing for its answer that belongs to a call before it, which was given up', async () => {
+    const asked: Socket[] = [];
+    const { promise: heard, resolve: hear } = Promise.withResolvers<void>();
+    const peer = await tcpPeer((socket) => {
+      socket.on('data', () => {
+        asked.push(socket);
+        if (asked.length === 1) hear();
+        else for (const [i, one] of asked.entries()) one.write(answering(`call ${i + 1}`));
+      });
+    });
+    const { fetch } = own();
+    const givenUp = new AbortController();
+    const first = fetch(peer.url, given({ signal: givenUp.signal }));
+    await heard;
+    givenUp.abort(new Error('no more'));
+    await expect(first).rejects.toThrow('no more');
+    const second = await fetch(peer.url, given({}));
+    expect((await readBody(second, 100)).text).toBe('call 2');
+  });
+
+  it('takes of what comes what its answer says that it has, and leaves the rest to nobody', async () => {
+    let calls = 0;
+    const peer = await tcpPeer((socket) => {
+      socket.on('data', () => {
+        const more = ++calls === 1 ? answering('nobody has asked') : '';
+        socket.write(`${answering(`call ${calls}`)}${more}`);
+      });
+    });
+    const { fetch } = own();
+    for (const text of ['call 1', 'call 2']) {
+      const response = await fetch(peer.url, given({}));
+      expect((await readBody(response, 100)).text).toBe(text);
+    }
+  });
 });
+
+const answering = (text: string) =>
+  `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
 
 /** Pieces of answers, as peers and what stands in front of them write them. */
 const line = fc.constantFrom(
