@@ -144,3 +144,32 @@ it.concurrent('gives a task whose worker was killed before the gate to another w
     expect(kinds).toContain('lost');
   }
 });
+
+it.concurrent('keeps through a kill -9 that the handler was never called, and its control plane takes it so', async () => {
+  await using world = new World();
+  await world.controlPlane('task-producer', 'task-worker');
+  const proxy = await world.proxy();
+  const never = new Promise<'cut'>(() => {});
+  proxy.judge((passing) => (carries('fail', passing) ? never : 'pass'));
+  const options = { url: proxy.url, handlers: PACKAGE_HANDLERS };
+  const worker = await world.worker(options);
+  // Its schema refuses it, and its gate is the start: from there on only this word tells that no line was written.
+  const task = await world.producer.submit('effect/append', 1, { file: 'relative', text: 'never' });
+
+  const spooled = () => world.records('reports').map(({ body }) => body);
+  await until(() => spooled().length > 0, 'report');
+  expect(spooled()).toMatchObject([{ op: 'fail', begun: false }]);
+  await worker.crash();
+  proxy.judge(() => 'pass');
+  await world.worker(options);
+
+  const { data } = await world.entry(task.id, 'failed');
+  expect(data).toMatchObject({ begun: false, code: 'INPUT_INVALID' });
+  const { status, attempts, error } = await world.producer.get(task.id);
+  expect({ status, attempts }).toEqual({ status: 'failed', attempts: 1 });
+  expect(error).toMatchObject({ code: 'INPUT_INVALID' });
+  expect(error).not.toHaveProperty('effect');
+  const kinds = (await world.journal(task.id)).map(({ kind }) => kind);
+  expect(kinds).toEqual(['submitted', 'leased', 'started', 'failed']);
+  await until(() => world.inSpool('reports').length === 0, 'empty spool');
+});
