@@ -92,6 +92,7 @@ const HINTS: Record<NoAnswerCause, string> = {
   'not-the-contract':
     'Check that the address is that of a control plane and not of a proxy or page.',
   redirect: 'Give the address that it redirects to, if that is the right one.',
-  'too-large': 'Ask for less: a smaller page, without inputs and results.',
+  'too-large':
+    'The call may have had its effect. Ask for less: fewer items, or a smaller page without inputs and results.',
   aborted: 'It was given up by the caller.',
 };

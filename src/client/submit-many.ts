@@ -1,10 +1,12 @@
 /**
  * Submits many tasks in batches within the control plane's limits. Each task stands for itself: what was
  * answered is settled, only what got no answer (or was told to come later) goes again. A batch that is
- * refused whole says nothing about its tasks: it goes again in halves, and the last one by itself.
+ * refused whole, or whose answer is too large to be read, says nothing about its tasks: it goes again in halves, and the
+ * last one by itself.
  */
 import { limits, type SubmitRequest, TaskError, type TaskView } from '../contract/index.ts';
 import { afterRefusedBatch, type BatchLimits, batches } from '../core/batches.ts';
+import type { HttpAnswer } from '../wire/judge.ts';
 import { clientClosed } from './closed.ts';
 import { toTaskError, worthAgain } from './errors.ts';
 import type { CallOptions, ServiceClient } from './service-client.ts';
@@ -104,8 +106,7 @@ async function sendGroup(
     }
     return;
   }
-  const refusedWhole = answer.kind === 'refused' && WHOLE.has(answer.status);
-  const next = refusedWhole ? afterRefusedBatch(group) : undefined;
+  const next = saysNothing(answer) ? afterRefusedBatch(group) : undefined;
   if (next?.send === 'halves') {
     for (const half of next.halves) await sendGroup(client, half, how, settle);
   } else if (next?.send === 'single') {
@@ -126,6 +127,11 @@ async function sendSingle(
   const one = await client.submitOnce(item.text, { signal: how.signal });
   if (one.kind === 'ok') settle(item, { ok: true, task: one.value, replayed: one.status === 200 });
   else settle(item, { ok: false, error: toTaskError(one) }, one.retryAfterMs);
+}
+
+/** `too-large`: its tasks were there already, and come with their results. */
+function saysNothing(answer: Exclude<HttpAnswer<unknown>, { kind: 'ok' }>): boolean {
+  return answer.kind === 'refused' ? WHOLE.has(answer.status) : answer.cause === 'too-large';
 }
 
 /** Statuses of a batch that was refused as a whole: no JSON, too many items, too many bytes. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Submission } from '../../src/client/request.ts';
-import { serverDefaults } from '../../src/core/defaults.ts';
+import { serverDefaults, wireDefaults } from '../../src/core/defaults.ts';
 import { html, People, refusal, reset } from './people.ts';
 
 const many = (count: number): Submission[] =>
@@ -130,6 +130,47 @@ describe('submitMany', () => {
     const outcomes = await people.settled(producer.submitMany(many(4)));
     expect(outcomes.every(({ ok }) => ok)).toBe(true);
     expect(batchSizes(people)).toEqual([4, 2, 2, 1, 1]);
+    expect(people.bodies('/tasks')).toHaveLength(1);
+  });
+
+  it('halves a batch whose answer is too large to be read: its tasks are done, and come with results', async () => {
+    const people = await People.start();
+    const producer = await people.producer();
+    people.mishap = async (go, { path }) => {
+      if (path !== '/tasks/batch') return undefined;
+      const items = (await (await go()).json()) as { status: number; body: object }[];
+      const result = 'r'.repeat(wireDefaults.answerBytes / 3);
+      return Response.json(
+        items.map((item) => ({ ...item, body: { ...item.body, status: 'succeeded', result } })),
+      );
+    };
+    const outcomes = await people.settled(producer.submitMany(many(4)));
+    expect(outcomes).toMatchObject(Array(4).fill({ ok: true, replayed: true }));
+    expect(batchSizes(people)).toEqual([4, 2, 2]);
+  });
+
+  it('says of one whose own answer is too large that the call may have had its effect', async () => {
+    const people = await People.start();
+    const producer = await people.producer();
+    people.mishap = async (go, { method, path }) => {
+      const answer = await go();
+      if (method !== 'POST') return answer;
+      const text = await answer.text();
+      const blanks = ' '.repeat(wireDefaults.answerBytes);
+      return new Response(`${text}${blanks}`, { status: path === '/tasks' ? 201 : 200 });
+    };
+    const [outcome] = await people.settled(producer.submitMany(many(1)));
+    expect(outcome).toMatchObject({
+      ok: false,
+      error: {
+        code: 'NOT_THE_CONTRACT',
+        retryable: false,
+        message: expect.stringContaining('beyond the limit of 8388608 bytes'),
+        hint: expect.stringContaining('may have had its effect'),
+        details: { cause: 'too-large' },
+      },
+    });
+    expect(batchSizes(people)).toEqual([1]);
     expect(people.bodies('/tasks')).toHaveLength(1);
   });
 
