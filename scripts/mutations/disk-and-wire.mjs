@@ -256,4 +256,28 @@ export const diskAndWire = [
     unseen: 'its calls go over no socket',
     tests: ['test/wire/plain-line'],
   },
+  {
+    name: 'whoever read an answer on hears what comes for those after it',
+    file: 'src/wire/continued.ts',
+    find: "socket?.off('data', this.#data).off('end'",
+    replace: "socket?.off('end'",
+    unseen: 'its calls go over no socket',
+    tests: ['test/wire/continued'],
+  },
+  {
+    name: 'an answer that is read on fills the memory where nobody reads',
+    file: 'src/wire/continued.ts',
+    find: 'if (!this.push(chunk)) this.#socket?.pause();',
+    replace: 'this.push(chunk);',
+    unseen: 'its calls go over no socket',
+    tests: ['test/wire/continued'],
+  },
+  {
+    name: 'what came before the end of a connection is lost with it',
+    file: 'src/wire/continued.ts',
+    find: 'if (!this.#ended) this.destroy();',
+    replace: 'this.destroy();',
+    unseen: 'its calls go over no socket',
+    tests: ['test/wire/continued'],
+  },
 ];

@@ -107,6 +107,21 @@ describe('a plain call', () => {
       expect((await readBody(response, 100)).text).toBe(text);
     }
   });
+
+  it('has the connection after an answer that was Node’s to read, however much comes then', async () => {
+    let calls = 0;
+    const large = 'x'.repeat(300_000);
+    const peer = await httpPeer((_, response) => {
+      if (++calls === 1) response.write('in ');
+      response.end(calls === 1 ? 'pieces' : large);
+    });
+    const { fetch } = own();
+    for (const text of ['in pieces', large, large]) {
+      const response = await fetch(peer.url, given({}));
+      expect((await readBody(response, 1_000_000)).text === text).toBe(true);
+    }
+    expect(peer.sockets.size).toBe(1);
+  });
 });
 
 const answering = (text: string) =>
