@@ -1,3 +1,4 @@
+import { sentence } from '../contract/sentence.ts';
 import { durationWords } from '../core/duration-words.ts';
 import { type Html, type HtmlValue, html, none } from './html.ts';
 
@@ -40,6 +41,12 @@ const MARKS: Readonly<Record<Tone, string>> = {
 /** A box that says something: what happened, what to do. `bad` and `warn` are read out at once where a script shows them anew. */
 export function notice(tone: Tone, ...words: HtmlValue[]): Html {
   return html`<div class="notice ${tone}"><span class="mark" aria-hidden="true">${MARKS[tone]}</span><div>${words}</div></div>`;
+}
+
+/** What stands without a subject, as a sentence of its own; a type that it begins with stays as it is written. */
+export function asSentence(says: string): string {
+  const named = /^\S+@\d+ /.test(says);
+  return sentence(named ? says : says.charAt(0).toUpperCase() + says.slice(1));
 }
 
 /** The one sentence that a page begins with: whether anything is wrong. */

@@ -21,6 +21,7 @@ import { address, type Part, pagePart, pager } from './address.ts';
 import { endedPart, historyNote, latencyPart, spanChoice } from './history-parts.ts';
 import { type Html, html, none } from './html.ts';
 import {
+  asSentence,
   brief,
   code,
   counted,
@@ -204,10 +205,9 @@ function noteLine({ says, weight }: TypeNote): Html {
 
 /** With what to do next. */
 export function noteBox({ says, next, weight }: TypeNote): Html {
-  const sentence = says.charAt(0).toUpperCase() + says.slice(1);
   return notice(
     TONES[weight],
-    html`<p><bdi>${sentence}.</bdi></p>`,
+    html`<p><bdi>${asSentence(says)}</bdi></p>`,
     next === undefined ? none : html`<p><bdi>${next}</bdi></p>`,
   );
 }

@@ -8,6 +8,7 @@ import type { AttemptSight } from '../ports/store-rows.ts';
 import { address } from './address.ts';
 import { type Html, html } from './html.ts';
 import {
+  asSentence,
   badge,
   code,
   counted,
@@ -46,7 +47,7 @@ export function workerPage({ worker, missed = [], ended, nowMs, mayDrain }: Work
   return html`<h1><bdi>${workerId}</bdi></h1>
 <p>${stateBadge(worker)}</p>
 ${missed.length > 0 && notice('warn', html`<p>${missedWords(missed)}:</p><ul>${missed.map((one) => html`<li>${typeLink(one)} (${counted(one.queued, 'task')} queued)</li>`)}</ul>`)}
-${notesOf(worker, nowMs).map((says) => notice('warn', html`<p><bdi>${says.charAt(0).toUpperCase() + says.slice(1)}.</bdi></p>`))}
+${notesOf(worker, nowMs).map((says) => notice('warn', html`<p><bdi>${asSentence(says)}</bdi></p>`))}
 ${facts([
   ['Slots at work', `${slots.busy} of ${slots.max}`],
   ['Pools', userText(pools.join(', '))],

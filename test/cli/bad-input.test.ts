@@ -35,6 +35,12 @@ const table: readonly Row[] = [
     says: /"café" is no type of tasks/,
   },
   {
+    what: 'a version in the type that is none',
+    argv: ['tasks', 'submit', 'order/price@x', '--input', '{}'],
+    exit: 64,
+    says: /"order\/price@x": its version "x" is no whole number from 1[\s\S]+order\/price@1/,
+  },
+  {
     what: 'type@1 and another version',
     argv: ['tasks', 'submit', 'demo/hello@1', '--schema-version', '2'],
     exit: 64,

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { keyAdvice } from '../../src/conformance/control-plane/given-keys.ts';
 import type { KeyKind, TaskView } from '../../src/contract/index.ts';
 import { World } from '../e2e/world.ts';
 import { faultOfXml } from '../xml.ts';
@@ -129,6 +130,15 @@ describe('interlock conformance control-plane', () => {
     const refused = await kit('--producer-key-file', unknown);
     expect(refused.code).toBe(77);
     expect(refused.err).toContain('The producer key (--producer-key-file) is refused');
+    // Nobody gave a flag for it.
+    const fromOutside = await world.run([...COMMAND, '--only', 'service/'], {
+      env: { INTERLOCK_WORKER_KEY: world.key('task-worker'), INTERLOCK_OPERATOR_KEY: 'il_nobody' },
+    });
+    expect(fromOutside.err).toContain('The operator key (from INTERLOCK_OPERATOR_KEY) is refused.');
+    expect(fromOutside.err).toContain('To leave it out, unset INTERLOCK_OPERATOR_KEY:');
+    expect(keyAdvice('admin', 'profile /x/.interlock/profile.json')).toContain(
+      'To leave it out, name another profile with --profile or take this key out of it:',
+    );
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;

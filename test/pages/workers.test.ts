@@ -48,6 +48,17 @@ describe('workers', () => {
     expect(text).toContain('<tr id="worker-den" class="row-warn">');
   });
 
+  it('tell of a type as it is written, with one stop at the end', async () => {
+    const why = 'it has no run. Mend it, and make the worker read its handlers again.';
+    const since = new Date(0).toISOString();
+    await garage.present('attic', {
+      keptHandlers: [{ type: 'order/price', schemaVersion: 1, why, since }],
+    });
+    const { text } = await page('/workers/attic');
+    expect(text).toContain('<bdi>order/price@1 is served with its older code');
+    expect(text).toContain('read its handlers again.</bdi>');
+  });
+
   it('are well where none needs anybody, and none is enough where all are offline', async () => {
     await garage.present('attic');
     expect((await page('/workers')).words).toContain('✓ All workers are well. 1 ready');

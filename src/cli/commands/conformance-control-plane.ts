@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { KeyOrigins } from '../../conformance/control-plane/given-keys.ts';
 import type { KitKeys } from '../../conformance/control-plane/world.ts';
 import { type KeyKind, TaskError } from '../../contract/index.ts';
 import { keyFromFile } from '../../transports/key-source.ts';
@@ -8,7 +9,7 @@ import { serviceAddress } from '../../wire/service-url.ts';
 import { type Call, defineCommand } from '../command.ts';
 import { conformanceOptions, conformanceRun } from '../conformance-run.ts';
 import { connectionSettings } from '../connect.ts';
-import { findKey, keyCandidates } from '../keys.ts';
+import { type FoundKey, findKey, keyCandidates } from '../keys.ts';
 
 const file = (whose: string) =>
   ({ form: 'text', argument: 'file', help: `File that holds ${whose}` }) as const;
@@ -52,13 +53,13 @@ export const conformanceControlPlane = defineCommand({
       cases: controlPlaneCases,
       promise: (number) => promises.get(number)?.text,
       play: async (cases, onVerdict, signal) => {
-        const keys = await kitKeys(call);
+        const { keys, from } = await kitKeys(call);
         const { clock, random } = io;
         const proxy = proxyFromEnvironment(io.env);
         const open = openFetch({ clock, caFile: settings.caFile, proxy, connections: CONNECTIONS });
         try {
           const peer = { serviceUrl: shown, fetch: open.fetch, clock, signal };
-          await meets(peer, keys, looks);
+          await meets(peer, keys, from, looks);
           const onLeft = (says: string) => void io.err.line(says);
           return await runControlPlaneKit({ ...peer, keys, cases, random, onVerdict, onLeft });
         } finally {
@@ -73,42 +74,50 @@ type KeyCall = Pick<Call, 'io' | 'keyPlaces'> & {
   readonly args: { readonly [K in `${string}-key-file`]?: string | undefined };
 };
 
-async function kitKeys({ args, io, keyPlaces }: KeyCall): Promise<KitKeys> {
+async function kitKeys({ args, io, keyPlaces }: KeyCall) {
+  const from: { -readonly [Whose in keyof KitKeys]?: string } = {};
   const fromFile = async (path: string | undefined) =>
     path === undefined ? undefined : (await keyFromFile(resolve(io.cwd, path))).current();
-  const must = async (path: string | undefined, kind: KeyKind) =>
-    (await fromFile(path)) ?? (await findKey([kind], keyPlaces)).source.current();
-  const may = async (path: string | undefined, kind: KeyKind) =>
+  const found = (whose: keyof KitKeys, key: FoundKey | undefined) => {
+    if (key !== undefined) from[whose] = key.from;
+    return key?.source.current();
+  };
+  const must = async (whose: keyof KitKeys, path: string | undefined, kind: KeyKind) =>
+    (await fromFile(path)) ?? (found(whose, await findKey([kind], keyPlaces)) as string);
+  const may = async (whose: keyof KitKeys, path: string | undefined, kind: KeyKind) =>
     (await fromFile(path)) ??
-    (await keyCandidates(keyPlaces)
-      .find((candidate) => candidate.kind === kind)
-      ?.load()
-      .then(({ source }) => source.current()));
-  return {
-    worker: await must(args['worker-key-file'], 'task-worker'),
-    producer: await must(args['producer-key-file'], 'task-producer'),
-    operator: await may(args['operator-key-file'], 'task-operator'),
-    admin: await may(args['admin-key-file'], 'admin'),
+    found(
+      whose,
+      await keyCandidates(keyPlaces)
+        .find((candidate) => candidate.kind === kind)
+        ?.load(),
+    );
+  const keys: KitKeys = {
+    worker: await must('worker', args['worker-key-file'], 'task-worker'),
+    producer: await must('producer', args['producer-key-file'], 'task-producer'),
+    operator: await may('operator', args['operator-key-file'], 'task-operator'),
+    admin: await may('admin', args['admin-key-file'], 'admin'),
     otherWorker: await fromFile(args['other-worker-key-file']),
     otherProducer: await fromFile(args['other-producer-key-file']),
   };
+  return { keys, from };
 }
 
 async function looksAtPeers() {
-  const [{ NoAnswer }, { strangerAt }, { keyTrouble }] = await Promise.all([
+  const [{ NoAnswer }, { strangerAt }, { keyTrouble, keyAdvice }] = await Promise.all([
     import('../../conformance/control-plane/caller.ts'),
     import('../../conformance/control-plane/what-answers.ts'),
     import('../../conformance/control-plane/given-keys.ts'),
   ]);
-  return { NoAnswer, strangerAt, keyTrouble };
+  return { NoAnswer, strangerAt, keyTrouble, keyAdvice };
 }
 
 type Looks = Awaited<ReturnType<typeof looksAtPeers>>;
 type Peer = Parameters<Looks['strangerAt']>[0];
 
 /** Before any case: a control plane of this contract answers, and the keys are what they are meant to be. */
-async function meets(peer: Peer, keys: KitKeys, looks: Looks): Promise<void> {
-  const { NoAnswer, strangerAt, keyTrouble } = looks;
+async function meets(peer: Peer, keys: KitKeys, from: KeyOrigins, looks: Looks): Promise<void> {
+  const { NoAnswer, strangerAt, keyTrouble, keyAdvice } = looks;
   const asked = <T>(answer: Promise<T>) =>
     answer.catch((cause: unknown) => {
       if (peer.signal.aborted) return undefined;
@@ -123,10 +132,10 @@ async function meets(peer: Peer, keys: KitKeys, looks: Looks): Promise<void> {
     throw new TaskError('NOT_THE_CONTRACT', stranger, {
       hint: 'Check --url and what stands before it. No key was sent there.',
     });
-  const trouble = await asked(keyTrouble(peer, keys));
+  const trouble = await asked(keyTrouble(peer, keys, from));
   if (trouble === undefined) return;
   throw new TaskError(trouble.code, trouble.says, {
-    hint: 'Give a key of that kind and project; make one with interlock keys new.',
+    hint: keyAdvice(trouble.whose, from[trouble.whose]),
   });
 }
 

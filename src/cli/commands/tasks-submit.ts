@@ -210,6 +210,13 @@ function typeOf(text: string, version: string | undefined) {
   if (both) return both;
   // With a version or without: it is the type before it that is no type.
   const [, type = text] = /^(.+)@\d+$/.exec(text) ?? [];
+  const at = text.lastIndexOf('@');
+  if (at > 0 && typeNameProblem(text.slice(0, at)) === undefined)
+    throw usageError(
+      `"${text}": its version "${text.slice(at + 1)}" is no whole number from 1.`,
+      'tasks submit',
+      `Write it as ${text.slice(0, at)}, or ${text.slice(0, at)}@1.`,
+    );
   const why = typeNameProblem(type);
   if (why)
     throw usageError(
