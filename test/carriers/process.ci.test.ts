@@ -21,7 +21,7 @@ it('F10 frees its slots as the first process of a container, where nobody buries
   const deeds = Array.from({ length: 6 }, (_, i) => (i % 2 ? 'orphan' : 'stubbornChild'));
   const ends = await run('unshare', [...unshare, process.execPath, script, ...deeds]);
   expect(ends).toEqual(deeds.map(() => ({ how: 'returned', result: expect.any(Number) })));
-});
+}, 120_000);
 
 it('F43 tells a kill by the kernel for want of memory from a plain SIGKILL', async (context) => {
   const group = memoryGroup(250 * 1_048_576);
