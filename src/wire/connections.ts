@@ -152,6 +152,8 @@ export class Connections {
       readBytes: 0,
     };
     peer.sockets.add(socket);
+    // Stays for the life of the socket, also of one with TLS: between two owners an error must not end the process.
+    socket.on('error', () => socket.destroy());
     socket.once('close', () => {
       peer.sockets.delete(socket);
       peer.idle = peer.idle.filter((one) => one !== connection);

@@ -37,6 +37,11 @@ export class Continued extends Duplex {
     done(error);
   }
 
+  /** Node's client, after an answer that ends its connection: the peer may wait for us to close it. */
+  destroySoon(): void {
+    this.destroy();
+  }
+
   readonly #data = (chunk: Uint8Array): void => {
     if (!this.push(chunk)) this.#socket?.pause();
   };
