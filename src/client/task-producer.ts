@@ -49,6 +49,12 @@ export class Producer<Stored extends StoredTask = never> extends TaskReads {
     input: unknown,
     options: SubmitOptions & CallOptions = {},
   ): Promise<SubmittedTask | Stored> {
+    if (typeof schemaVersion === 'object' && schemaVersion !== null)
+      throw new TaskError(
+        'INVALID_REQUEST',
+        `submit(type, schemaVersion, input) got ${valueInWords(schemaVersion)} as schemaVersion: the version is missing.`,
+        { hint: `Write submit('${String(type).slice(0, 100)}', 1, input).` },
+      );
     checkCall(options);
     const { timeoutMs, signal, ...given } = options;
     const request = toRequest({ type, schemaVersion, input, ...given }, this.#freshId('req'));

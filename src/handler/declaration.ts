@@ -38,9 +38,9 @@ export async function readHandler(exports: unknown): Promise<HandlerRead> {
 }
 
 type Holder = Record<PropertyKey, unknown>;
-const SAFETIES = ['pure', 'idempotent', 'non-idempotent'] as const;
-const GATES = ['start', 'effect'] as const;
-const HOSTS = ['own', 'shared'] as const;
+export const SAFETIES = ['pure', 'idempotent', 'non-idempotent'] as const;
+export const GATES = ['start', 'effect'] as const;
+export const HOSTS = ['own', 'shared'] as const;
 /** How often a default export may be wrapped in another. */
 const WRAPPED_MAX = 3;
 
@@ -146,7 +146,8 @@ function isObject(value: unknown): value is Holder {
   return typeof value === 'object' && value !== null;
 }
 
-function isDuration(value: unknown): value is number {
+/** What `timeoutMs` may be. */
+export function isDuration(value: unknown): value is number {
   return (
     Number.isInteger(value) && (value as number) >= 1 && (value as number) <= bounds.durationMs
   );

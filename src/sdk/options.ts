@@ -31,7 +31,7 @@ export function checkOptions<Options>(
     );
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(checks, name)) {
-      const meant = nearest(name, names);
+      const meant = alias(name, names) ?? nearest(name, names);
       throw new TaskError(
         'INVALID_OPTION',
         `${whose} has no option "${name.slice(0, 100)}".${meant ? ` Did you mean ${meant}?` : ''}`,
@@ -43,10 +43,34 @@ export function checkOptions<Options>(
       throw new TaskError(
         'INVALID_OPTION',
         `The option ${name} of ${whose} is ${valueInWords(value)}; it must be ${must}.`,
-        { details: { option: name } },
+        { hint: `Give ${name} as ${must}, or leave it out.`, details: { option: name } },
       );
   }
 }
+
+/** What other libraries call it: too far off in letters to be found by them. */
+function alias(name: string, names: readonly string[]): string | undefined {
+  const meant = Object.hasOwn(ALIASES, name.toLowerCase())
+    ? ALIASES[name.toLowerCase()]
+    : undefined;
+  return meant !== undefined && names.includes(meant) ? meant : undefined;
+}
+
+const ALIASES: Readonly<Record<string, string>> = {
+  url: 'serviceUrl',
+  baseurl: 'serviceUrl',
+  address: 'serviceUrl',
+  endpoint: 'serviceUrl',
+  apikey: 'key',
+  token: 'key',
+  concurrency: 'maxConcurrent',
+  timeout: 'timeoutMs',
+  ca: 'caFile',
+  pool: 'pools',
+  id: 'workerId',
+  name: 'workerId',
+  logger: 'log',
+};
 
 /** Who is called, and as whom. Throws `INVALID_ADDRESS`, `INSECURE_HTTP`, `KEY_MISSING` or `KEY_MALFORMED`. */
 export function checkDoor(options: {
@@ -70,7 +94,10 @@ export function checkDoor(options: {
   throw new TaskError(
     'INVALID_OPTION',
     `The option key is ${valueInWords(key)}; it must be a text that begins with "il_", or an object with current() and reload().`,
-    { details: { option: 'key' } },
+    {
+      hint: 'Give the option key as a text, for instance from the environment.',
+      details: { option: 'key' },
+    },
   );
 }
 
@@ -94,6 +121,14 @@ export const judgedElsewhere: OptionCheck = () => undefined;
 /** A number of milliseconds; without an end is fine. */
 export const mustBeMilliseconds: OptionCheck = (value) =>
   typeof value === 'number' && value >= 0 ? undefined : 'a number of milliseconds from 0';
+
+export function mustBeOneOf(words: readonly string[]): OptionCheck {
+  return (value) => {
+    if (words.includes(value as string)) return undefined;
+    const meant = typeof value === 'string' ? nearest(value, words) : undefined;
+    return `${words.join(' or ')}${meant === undefined ? '' : ` (is ${meant} meant?)`}`;
+  };
+}
 
 export function mustBeWhole(min: number): OptionCheck {
   return (value) =>

@@ -34,7 +34,7 @@ import {
   type OptionChecks,
 } from './options.ts';
 import { quietLog } from './quiet-log.ts';
-import { definitionOf, type HandleOptions, served } from './registered.ts';
+import { checkOrder, definitionOf, type HandleOptions, served } from './registered.ts';
 import { presentKey } from './worker-key.ts';
 
 export interface TaskWorkerOptions {
@@ -113,7 +113,8 @@ export class TaskWorker {
   /**
    * Serves this type and version. @param run a function, or a whole definition (`defineHandler`) without options beside it.
    * @param options how safe it is to run again (default `non-idempotent`), schemas, timeout. Throws `INVALID_OPTION` for an
-   * option that it does not know and for what is no function, `HANDLER_DUPLICATE` for what has a handler already; what else is wrong in a declaration makes `start` reject.
+   * option that it does not know or that cannot be, and for what is no function, `HANDLER_DUPLICATE` for what has a handler
+   * already; what needs a look at the whole (schemas, a shared host) makes `start` reject with `HANDLER_BAD_DECLARATION`.
    */
   handle<Input = unknown, Result = unknown>(
     type: string,
@@ -121,6 +122,7 @@ export class TaskWorker {
     run: HandlerFunction<Input, Result> | HandlerDefinition<Input, Result>,
     options?: HandleOptions,
   ): this {
+    checkOrder(type, schemaVersion, run, options);
     const definition = definitionOf(run, options);
     if (this.#starting)
       throw new TaskError('ALREADY_STARTED', 'A handler was added after start().', {

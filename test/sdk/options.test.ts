@@ -128,13 +128,52 @@ it('a worker whose source has no key yet says so at its start', async () => {
   await expect(worker.start()).rejects.toMatchObject({ code: 'KEY_MISSING' });
 });
 
-it('a wrong declaration in handle() is told with its place', async () => {
+it('a wrong declaration in handle() is refused there, what needs a look at the whole at the start', async () => {
   const wrong = { effectSafety: 'safe' as 'pure' };
-  const worker = new TaskWorker(GOOD).handle('demo/hello', 1, () => 1, wrong);
+  expect(() => new TaskWorker(GOOD).handle('demo/hello', 1, () => 1, wrong)).toThrow(
+    'The option effectSafety of handle() is a text; it must be pure or idempotent or non-idempotent.',
+  );
+  expect(() => new TaskWorker(GOOD).handle('a', 1, { run: () => 1, timeoutMs: 0 })).toThrow(
+    /timeoutMs of handle\(\) is 0/,
+  );
+  const worker = new TaskWorker(GOOD).handle('demo/hello', 1, () => 1, { input: 5 as never });
   await expect(worker.start()).rejects.toMatchObject({
     code: 'HANDLER_BAD_DECLARATION',
     hint: expect.stringContaining("handle('demo/hello', 1, …)"),
   });
+});
+
+it('what was forgotten or shifted in a call is told as that', async () => {
+  const worker = () =>
+    new TaskWorker(GOOD) as unknown as Record<'handle', (...args: unknown[]) => void>;
+  expect(() => worker().handle('app/x@2', () => 1)).toThrow(
+    expect.objectContaining({
+      message: expect.stringContaining('the version is missing'),
+      hint: expect.stringContaining("handle('app/x', 2, …)"),
+    }),
+  );
+  expect(() => worker().handle('app/x', 1, { effectSafety: 'pure' }, () => 1)).toThrow(
+    /the function comes third, the options after it/,
+  );
+  const producer = new TaskProducer(GOOD);
+  await expect(producer.submit('order/price', { items: [] } as never, undefined)).rejects.toThrow(
+    /submit\(type, schemaVersion, input\) got an object as schemaVersion/,
+  );
+});
+
+it('names of other libraries lead to ours, and a wrong form has a next step', () => {
+  for (const [given, nearest] of [
+    ['url', 'serviceUrl'],
+    ['apiKey', 'key'],
+    ['concurrency', 'maxConcurrent'],
+  ] as const)
+    expect(refusal('TaskWorker', { ...GOOD, [given]: 4 }).details).toEqual({
+      option: given,
+      nearest,
+    });
+  expect(refusal('TaskWorker', { ...GOOD, maxConcurrent: '4' }).hint).toBe(
+    'Give maxConcurrent as a whole number from 1, or leave it out.',
+  );
 });
 
 it('handle() takes a definition in place of function and options, and checks its names alike', async () => {
