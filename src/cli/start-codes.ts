@@ -34,8 +34,9 @@ export const startCodes = {
   },
   STORE_TOO_OLD: {
     exit: 'configuration',
-    title: 'The database wants to be brought to this version, and is in use',
-    next: 'Stop who uses it, and start the control plane.',
+    title:
+      'The database wants to be brought to this version, and is in use (or another command is at it)',
+    next: 'Try again in a moment; else stop who uses it, and start the control plane.',
   },
   ADDRESS_IN_USE: {
     exit: 'port-in-use',

@@ -16,6 +16,7 @@ import { SimulatedClock } from '../../sim/clock.ts';
 import { SimulatedRandom } from '../../sim/random.ts';
 import { makeKey } from '../../src/control-plane/keys.ts';
 import { type DataFolder, openDataFolder } from '../../src/stores/data-folder.ts';
+import { takeFolder } from '../../src/stores/folder-owner.ts';
 
 /** What may be a data folder, and what is taken for a loss. */
 
@@ -30,9 +31,9 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const open = (dir: string, as: 'owner' | 'visitor' = 'owner'): DataFolder =>
   openDataFolder(dir, { clock, random, as });
 const modeOf = (path: string) => statSync(path).mode & 0o7777;
-const refusal = (dir: string): { code: string; message: string; hint: string } => {
+const refusal = (dir: string, as?: 'visitor'): { code: string; message: string; hint: string } => {
   try {
-    open(dir);
+    open(dir, as);
   } catch (error) {
     return error as ReturnType<typeof refusal>;
   }
@@ -165,4 +166,16 @@ describe('a database', () => {
     expect(await data.store.countKeys()).toBe(0);
     await data.close();
   });
+});
+
+it('that another command is bringing up to date is told as that to a second one, which may try again', async () => {
+  const other = takeFolder(folder, 0);
+  const told = refusal(folder, 'visitor');
+  expect(told).toMatchObject({
+    code: 'STORE_TOO_OLD',
+    message: expect.stringContaining('or is being brought up to date by another command'),
+    hint: expect.stringMatching(/^Try again in a moment\./),
+  });
+  other?.release();
+  await open(folder, 'visitor').close();
 });

@@ -23,9 +23,10 @@ export function migrate(c: Connection, file: string, mayChange: boolean): void {
   if (version() < MIGRATIONS.length && !mayChange) {
     throw new TaskError(
       'STORE_TOO_OLD',
-      `The database ${file} has version ${version()} and is in use; this program wants version ${MIGRATIONS.length}.`,
+      // Who has it cannot be told from here: an older control plane, or a command that is at it right now.
+      `The database ${file} has version ${version()} and is in use, or is being brought up to date by another command; this program wants version ${MIGRATIONS.length}.`,
       {
-        hint: 'Use the interlock of the control plane that runs, or restart it with this version.',
+        hint: 'Try again in a moment. If it says the same and a control plane runs: use its interlock, or restart it with this version.',
       },
     );
   }
