@@ -19,6 +19,7 @@ import type { Call } from './command.ts';
 import { compileCacheFolder, keepCompiledCodeNow } from './compile-cache.ts';
 import type { ExitName } from './exit-codes.ts';
 import { tellNoInit } from './first-process.ts';
+import { hintAtStart, unservedHandlers } from './handler-words.ts';
 import { discover, type HandlerProblem, handlerKey, hostEnvironment } from './handlers.ts';
 import { findKey } from './keys.ts';
 import { lifeLine, tellHosts } from './life-line.ts';
@@ -135,7 +136,11 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   const nothing = discovery.handlers.length === 0 && !owes(spool);
   // What is wrong with the folder itself is the error that it ends with.
   const told = ({ file }: HandlerProblem) => !nothing || file !== handlersFolder;
-  tellHandlers({ ...discovery, problems: discovery.problems.filter(told) }, log);
+  const hinted = (problem: HandlerProblem): HandlerProblem =>
+    discovery.handlers.length === 0 ? problem : { ...problem, hint: hintAtStart(problem.hint) };
+  const problems = discovery.problems.filter(told).map(hinted);
+  tellHandlers({ ...discovery, problems }, log);
+  const unserved = unservedHandlers(problems, [], new Date(io.clock.wall()).toISOString());
   if (nothing) {
     await giveUp();
     throw nothingToServe(handlersFolder, discovery);
@@ -169,6 +174,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
       pools: settings.pools,
       maxConcurrent: settings.maxConcurrent,
       handlers: discovery.handlers.map((one) => code.served(one)),
+      unservedHandlers: unserved,
       drainTimeoutMs: settings.drainTimeoutMs,
       stopGraceMs: settings.stopGraceMs,
       pollMaxMs: settings.pollMaxMs,
@@ -186,7 +192,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   status?.worker(worker);
   const { handlers } = discovery;
   const reload = new parts.WorkerReload({
-    ...{ call, log, worker, hosts, code, handlers },
+    ...{ call, log, worker, hosts, code, handlers, unserved },
     listener: service,
   });
   const over = async (end: WorkerEnd) => {

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import type { ProcessCarrier } from '../carriers/process-carrier.ts';
 import { cutText } from '../contract/errors.ts';
-import { bounds, type KeptHandler } from '../contract/index.ts';
+import { bounds, type KeptHandler, type UnservedHandler } from '../contract/index.ts';
 import { type KeptBack, type NextHandlers, nextHandlers } from '../handler/generations.ts';
 import type { Timer } from '../ports/clock.ts';
 import type { SystemLog } from '../system/log.ts';
@@ -13,7 +13,7 @@ import type { LiveSettings, Worker } from '../worker/worker.ts';
 import type { CodeFolder } from './code-folder.ts';
 import { durationWords } from './duration.ts';
 import { toFailure } from './failure.ts';
-import { hintWhileRunning, toldProblems } from './handler-words.ts';
+import { hintWhileRunning, toldProblems, unservedHandlers } from './handler-words.ts';
 import { type Discovery, discover, handlerKey } from './handlers.ts';
 import { readSources } from './main.ts';
 import { settingTable } from './setting-table.ts';
@@ -30,6 +30,8 @@ export interface ReloadParts {
   readonly code: CodeFolder;
   /** What is served now. */
   readonly handlers: Discovery['handlers'];
+  /** What the start could not serve. */
+  readonly unserved: readonly UnservedHandler[];
   /** Who hears of it: a service manager wants to know. */
   readonly listener?: ReloadListener;
 }
@@ -56,6 +58,7 @@ export class WorkerReload {
   #handlers: Discovery['handlers'];
   /** By type: since when its file is broken, RFC 3339. */
   #brokenSince = new Map<string, string>();
+  #unserved: readonly UnservedHandler[];
   #running: Promise<void> | undefined;
   #again = false;
   #sweeping: Promise<void> | undefined;
@@ -65,6 +68,7 @@ export class WorkerReload {
   constructor(parts: ReloadParts) {
     this.#parts = parts;
     this.#handlers = parts.handlers;
+    this.#unserved = parts.unserved;
     // As the start has read them, once more: it got fewer of them.
     this.#settings = readSettings(workerSettings, parts.call.sources);
   }
@@ -171,19 +175,20 @@ export class WorkerReload {
   }
 
   #serve(next: NextHandlers, found: Discovery, folder: string): void {
-    const { code, hosts, log, worker } = this.#parts;
+    const { call, code, hosts, log, worker } = this.#parts;
     this.#handlers = next.handlers;
     const served = next.handlers.map((one) => code.served(one));
     const kept = this.#tellKept(next.kept);
     const held = new Set(next.kept.map(({ handler }) => handlerKey(handler)));
     // What is news of those that are served as before was told when they were found.
     const news = new Set([...next.added, ...next.changed]);
+    const unheld = found.problems
+      .filter(({ type }) => type === undefined || !held.has(type))
+      .map((problem) => ({ ...problem, hint: hintWhileRunning(problem.hint) }));
     tellHandlers(
       {
         handlers: next.handlers.filter((one) => news.has(handlerKey(one))),
-        problems: found.problems
-          .filter(({ type }) => type === undefined || !held.has(type))
-          .map((problem) => ({ ...problem, hint: hintWhileRunning(problem.hint) })),
+        problems: unheld,
       },
       log,
     );
@@ -193,7 +198,10 @@ export class WorkerReload {
         'handlers.gone',
         `There is no handler in ${folder} any more: this worker stays, and claims nothing until there is one. Put handlers there and send it SIGHUP.`,
       );
-    worker.serve(served, kept, none ? `there is no handler left in ${folder}` : undefined);
+    const now = new Date(call.io.clock.wall()).toISOString();
+    this.#unserved = unservedHandlers(unheld, this.#unserved, now);
+    const gone = none ? `there is no handler left in ${folder}` : undefined;
+    worker.serve(served, kept, gone, this.#unserved);
     hosts.keepOnly(new Set(served.flatMap((one) => one.code?.id ?? [])));
   }
 

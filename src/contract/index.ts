@@ -3,6 +3,7 @@ export * from './canonical.ts';
 export * from './claim-wait.ts';
 export * from './effects.ts';
 export * from './errors.ts';
+export * from './handler-files.ts';
 export * from './ids.ts';
 export * from './json.ts';
 export * from './limits.ts';

@@ -46,6 +46,7 @@ export const bounds = {
   /** Types told as paused, and handlers told as stuck, in one presence. */
   pausedTypes: 100,
   keptHandlers: 100,
+  unservedHandlers: 100,
   stuck: 100,
   earlierSessions: 8,
   claimMax: 100,

@@ -96,6 +96,18 @@ export const workerView = z
         }),
       )
       .optional(),
+    /** Files of its handlers folder that it cannot serve. */
+    unservedHandlers: z
+      .array(
+        z.looseObject({
+          file: z.string(),
+          type: z.string().optional(),
+          schemaVersion: z.int().optional(),
+          why: z.string(),
+          since: z.string(),
+        }),
+      )
+      .optional(),
     /** Handlers that were killed and do not go; each keeps a slot. */
     stuck: z
       .array(

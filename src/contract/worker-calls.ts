@@ -1,6 +1,12 @@
 import * as z from 'zod';
 import { claimWaitMs } from './claim-wait.ts';
 import { effectGateRead, effectSafetyRead } from './effects.ts';
+import {
+  keptHandlers,
+  keptHandlersMeta,
+  unservedHandlers,
+  unservedHandlersMeta,
+} from './handler-files.ts';
 import { isDeeperThan } from './json.ts';
 import { bounds, limits } from './limits.ts';
 import {
@@ -51,23 +57,6 @@ export const pausedType = z.object({
 });
 export type PausedType = z.infer<typeof pausedType>;
 
-/** A type whose handler's file does not load any more, so that the worker serves the code that it had before. */
-export const keptHandler = z.object({
-  type: typeName,
-  schemaVersion,
-  /** In words: what is wrong with the file. */
-  why: z.string().max(bounds.reasonChars),
-  /** When that was first seen, by the worker's clock. */
-  since: instant,
-});
-export type KeptHandler = z.infer<typeof keptHandler>;
-const keptHandlers = z.array(keptHandler).max(bounds.keptHandlers);
-/** Control planes of before ignored it, whatever it held. */
-const keptHandlersMeta = {
-  openapi: { examples: [[]] },
-  description: `Types that the worker serves with older code, since their file does not load any more: at most ${bounds.keptHandlers}, each with \`type\`, \`schemaVersion\`, \`why\` and \`since\`. What does not fit is ignored.`,
-};
-
 /** A handler that was killed and does not go: it keeps its slot, and nothing is said or renewed for its attempt. */
 export const stuckHandler = z.object({
   type: typeName,
@@ -107,6 +96,8 @@ export const presenceRequest = z
     pausedTypes: z.array(pausedType).max(bounds.pausedTypes).optional(),
     /** Types that it serves with older code than lies in its handlers folder, each with its reason. */
     keptHandlers: keptHandlers.optional().catch(undefined).meta(keptHandlersMeta),
+    /** Files of its handlers folder that it cannot serve, each with its reason. */
+    unservedHandlers: unservedHandlers.optional().catch(undefined).meta(unservedHandlersMeta),
     stuck: z.array(stuckHandler).max(bounds.stuck).optional(),
     sentAt: instant.optional(),
   })

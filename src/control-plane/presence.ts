@@ -47,6 +47,7 @@ export async function present(
         notClaiming: request.notClaiming,
         pausedTypes: request.pausedTypes,
         keptHandlers: request.keptHandlers,
+        unservedHandlers: request.unservedHandlers,
         stuck: request.stuck,
         handlersHash: needHandlers ? undefined : request.handlersHash,
         clockOffsetMs:

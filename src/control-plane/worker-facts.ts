@@ -104,6 +104,7 @@ export class WorkerFactsCache {
         types: sight.handlers,
         notClaiming: key === undefined ? sight.worker.present?.notClaiming : `it ${key}`,
         pausedTypes: pausedNow(nowMs, sight.worker),
+        unserved: sight.worker.present?.unservedHandlers,
         stuck: sight.worker.present?.stuck?.length ?? 0,
         quietMs: Math.max(0, nowMs - sight.worker.lastSeenMs),
       };

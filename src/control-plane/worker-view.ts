@@ -2,7 +2,7 @@ import { typeKey } from '../contract/type-key.ts';
 import { controlPlaneDefaults } from '../core/defaults.ts';
 import { pauseInWords } from '../core/type-pauses.ts';
 import { stuckInWords } from '../core/waiting-for.ts';
-import { NOT_HEARD } from '../core/worker-words.ts';
+import { NOT_HEARD, unservedWords } from '../core/worker-words.ts';
 import type { Reads, WorkerRow, WorkerSight } from '../ports/store.ts';
 import { instantText } from './task-view.ts';
 import { condition, pausedNow, type WorkerCondition } from './worker-facts.ts';
@@ -37,6 +37,7 @@ export async function workerView(
     notClaiming: present?.notClaiming,
     pausedTypes: some(pausedNow(nowMs, worker)),
     keptHandlers: some(present?.keptHandlers ?? []),
+    unservedHandlers: some(present?.unservedHandlers ?? []),
     stuck: some(present?.stuck ?? []),
     lastSeenAt: instantText(worker.lastSeenMs),
     clockOffsetMs: present?.clockOffsetMs,
@@ -97,6 +98,7 @@ export function troubles(nowMs: number, { worker }: WorkerSight): string[] {
       ({ type, schemaVersion, why, since }) =>
         `${typeKey(type, schemaVersion)} is served with older code since ${since}: ${why}`,
     ),
+    ...(present?.unservedHandlers ?? []).map((one) => unservedWords(one)),
     ...(stuck === 0 ? [] : [stuckInWords(stuck)]),
   ];
 }

@@ -24,6 +24,8 @@ export const hostDefaults = {
   takeHosts: 2,
   /** A module's load at discovery, its top-level await included. */
   probeMs: 10 * SECOND,
+  /** Of why a file cannot be served, in presence and status: a worker tells many, and each task that waits for one repeats it. */
+  unservedToldChars: 1_000,
   /** Modules loaded for discovery at the same time: as many cores as the smallest machine has. */
   probesAtOnce: 2,
   /** A warm host without work is ended after this, to give its memory back. */

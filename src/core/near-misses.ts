@@ -1,6 +1,6 @@
 import { typeKey } from '../contract/type-key.ts';
 import { nearest, SLIP_LETTERS } from './nearest.ts';
-import type { WorkerFacts } from './waiting-for.ts';
+import { notServedBy, type WorkerFacts } from './waiting-for.ts';
 
 /**
  * What a task asks for beside what is online, literally: type, version, pool and project. The usual mistakes are one word
@@ -25,7 +25,10 @@ export interface Offer extends Wanted {
 /** Workers of one project, of those that who looks may see. */
 export interface Fleet {
   readonly project: string;
-  readonly workers: readonly Pick<WorkerFacts, 'workerId' | 'state' | 'pools' | 'types'>[];
+  readonly workers: readonly Pick<
+    WorkerFacts,
+    'workerId' | 'state' | 'pools' | 'types' | 'unserved'
+  >[];
 }
 
 /** What comes near, nearest first. @param most offers that are told. */
@@ -81,12 +84,15 @@ function weight({ differs }: Offer): number {
 const label = (offer: Offer) =>
   `${typeKey(offer.type, offer.schemaVersion)} ${offer.pool} ${offer.project}`;
 
-/** What settles it, in sentences: the nearest first, then what always does. @param online workers of the project. */
+/** What settles it, in sentences: the nearest first, then what always does. @param own workers of the project. */
 export function settleWords(
   wanted: Wanted,
   offers: readonly Offer[],
-  online: number,
+  own: Fleet['workers'],
 ): readonly string[] {
+  const broken = notServedBy(wanted, own);
+  if (broken !== undefined) return [broken];
+  const online = own.filter(({ state }) => state !== 'offline').length;
   const name = typeKey(wanted.type, wanted.schemaVersion);
   const [nearest] = offers;
   const start = `Start a worker that serves ${name} in pool ${wanted.pool} with a key of project ${wanted.project}: its handlers folder needs a handler of exactly that name.`;

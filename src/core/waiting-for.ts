@@ -15,10 +15,33 @@ export interface WorkerFacts {
   /** It claims nothing at all. */
   readonly notClaiming?: string | undefined;
   readonly pausedTypes?: readonly PausedType[] | undefined;
+  /** Files of its handlers folder that it cannot serve. */
+  readonly unserved?: readonly UnservedFile[] | undefined;
   /** Slots that a killed handler does not give back. */
   readonly stuck?: number | undefined;
   /** Since it was last heard from. */
   readonly quietMs?: number | undefined;
+}
+
+export interface UnservedFile {
+  readonly type?: string | undefined;
+  readonly schemaVersion?: number | undefined;
+  readonly why: string;
+}
+
+/** A worker that is online and has a file for it, but cannot serve it: `garage does not serve it: demo/hello@1.mjs: it does not load: …`. */
+export function notServedBy(
+  task: Pick<TaskState, 'type' | 'schemaVersion'>,
+  workers: readonly Pick<WorkerFacts, 'workerId' | 'state' | 'unserved'>[],
+): string | undefined {
+  for (const { state, unserved = [], workerId } of workers) {
+    if (state === 'offline') continue;
+    const file = unserved.find(
+      (one) => one.type === task.type && one.schemaVersion === task.schemaVersion,
+    );
+    if (file) return `${workerId} does not serve it: ${file.why}`;
+  }
+  return undefined;
 }
 
 /** In words: why the task is not running, or why it seems stuck. `undefined` where nothing is odd. */
@@ -58,6 +81,8 @@ export function waitsFor(
   const online = able.filter((w) => w.state !== 'offline');
   if (online.length === 0) {
     const none = `no worker for ${name} in pool ${task.pool}`;
+    const broken = notServedBy(task, workers);
+    if (broken) return { served: false, hope: false, words: `${none}: ${broken}` };
     if (able.length > 0) {
       const names = able.map((w) => w.workerId).slice(0, 3);
       const offline = `${names.join(', ')} ${able.length === 1 ? 'is' : 'are'} offline`;

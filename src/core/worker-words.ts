@@ -5,7 +5,14 @@ import { pauseInWords } from './type-pauses.ts';
 /** How a worker is, in the words that the CLI and the pages share. Pure. */
 
 export interface WorkerNote {
-  readonly kind: 'claims-nothing' | 'paused' | 'older-code' | 'stuck' | 'drain' | 'clock';
+  readonly kind:
+    | 'claims-nothing'
+    | 'paused'
+    | 'older-code'
+    | 'not-served'
+    | 'stuck'
+    | 'drain'
+    | 'clock';
   /** Without who: `claims nothing: the disk is full`; of a clock `is 7 s ahead`. */
   readonly says: string;
 }
@@ -22,6 +29,7 @@ export function workerNotes(worker: WorkerView, wallMs: number): WorkerNote[] {
       'older-code',
       `${typeKey(type, schemaVersion)} is served with its older code, since its file was found broken ${age(since, wallMs)} ago: ${why}`,
     );
+  for (const one of worker.unservedHandlers ?? []) note('not-served', unservedWords(one));
   for (const { type, schemaVersion, taskId, pids = [], earlierSession } of worker.stuck ?? []) {
     const handler = `the handler of ${taskId} (${typeKey(type, schemaVersion)})`;
     // Without a process of its own, of this session: it runs inside its program.
@@ -37,6 +45,17 @@ export function workerNotes(worker: WorkerView, wallMs: number): WorkerNote[] {
   const drift = worker.clockOffsetMs ?? 0;
   if (Math.abs(drift) >= 5_000) note('clock', `is ${driftWords(drift)}`);
   return notes;
+}
+
+/** `demo/hello@1 is not served: demo/hello@1.mjs: it does not load: …`; where no type is known, what is said of the file. */
+export function unservedWords({
+  type,
+  schemaVersion,
+  why,
+}: NonNullable<WorkerView['unservedHandlers']>[number]): string {
+  return type === undefined || schemaVersion === undefined
+    ? why
+    : `${typeKey(type, schemaVersion)} is not served: ${why}`;
 }
 
 /** What its spool means for people; of one that is offline, as it was when it was last heard from. */

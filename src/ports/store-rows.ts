@@ -7,6 +7,7 @@ import type {
   PausedType,
   StuckHandler,
   TaskStatus,
+  UnservedHandler,
 } from '../contract/index.ts';
 import type { AttemptState, TaskState } from '../core/task.ts';
 
@@ -197,6 +198,7 @@ export interface WorkerPresence {
   readonly notClaiming?: string | undefined;
   readonly pausedTypes?: readonly PausedType[] | undefined;
   readonly keptHandlers?: readonly KeptHandler[] | undefined;
+  readonly unservedHandlers?: readonly UnservedHandler[] | undefined;
   readonly stuck?: readonly StuckHandler[] | undefined;
   readonly handlersHash?: string | undefined;
   /** Its wall clock against ours. */

@@ -1,5 +1,5 @@
 import { cutText, TaskError } from '../contract/errors.ts';
-import type { HandlerInfo, Problem, ServiceInfo } from '../contract/index.ts';
+import type { HandlerInfo, Problem, ServiceInfo, UnservedHandler } from '../contract/index.ts';
 import { bounds, CONTRACT_VERSION, limits } from '../contract/limits.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { type DrainState, working } from '../core/drain.ts';
@@ -58,6 +58,8 @@ export interface WorkerSettings {
   /** Slots: how many handlers run at once. */
   readonly maxConcurrent: number;
   readonly handlers: readonly ServedHandler[];
+  /** Files of the handlers folder that cannot be served, as the start found them. Default: none. */
+  readonly unservedHandlers?: readonly UnservedHandler[];
   /** Default 10 min; the grace of a stop lies inside it. */
   readonly drainTimeoutMs: number;
   /** Default 10 s. */
@@ -131,7 +133,7 @@ export class WorkerContext {
   constructor(ports: WorkerPorts, settings: WorkerSettings) {
     this.ports = ports;
     this.settings = settings;
-    this.served = new Served(settings.handlers);
+    this.served = new Served(settings.handlers, [], settings.unservedHandlers);
     this.meter = ports.meter ?? noMeter;
     this.contact = new ContactBook(ports.clock);
     this.pauses = new TypePauses(this);

@@ -150,6 +150,7 @@ export class PresenceLoop {
       this.#sendHandlers,
       this.#ctx.served.hash,
       this.#ctx.served.kept,
+      this.#ctx.served.unserved,
     ]);
   }
 
@@ -191,6 +192,9 @@ export class PresenceLoop {
       ...(served.kept.length === 0
         ? {}
         : { keptHandlers: served.kept.slice(0, bounds.keptHandlers) }),
+      ...(served.unserved.length === 0
+        ? {}
+        : { unservedHandlers: served.unserved.slice(0, bounds.unservedHandlers) }),
       ...(stuck.length === 0 ? {} : { stuck }),
       sentAt: new Date(ports.clock.wall()).toISOString(),
     };

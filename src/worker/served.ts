@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonical } from '../contract/canonical.ts';
-import type { HandlerInfo, KeptHandler } from '../contract/index.ts';
+import type { HandlerInfo, KeptHandler, UnservedHandler } from '../contract/index.ts';
 import { typeKey } from '../contract/names.ts';
 import type { ServedHandler } from './context.ts';
 
@@ -15,9 +15,17 @@ export class Served {
   /** Those whose file cannot be loaded any more: the code of before is served. */
   readonly kept: readonly KeptHandler[];
 
-  constructor(handlers: readonly ServedHandler[], kept: readonly KeptHandler[] = []) {
+  /** Files of the folder that cannot be served. */
+  readonly unserved: readonly UnservedHandler[];
+
+  constructor(
+    handlers: readonly ServedHandler[],
+    kept: readonly KeptHandler[] = [],
+    unserved: readonly UnservedHandler[] = [],
+  ) {
     this.handlers = handlers;
     this.kept = kept;
+    this.unserved = unserved;
     this.byType = new Map(handlers.map((one) => [typeKey(one.type, one.schemaVersion), one]));
     this.infos = handlers.map(
       ({ type, schemaVersion, effectSafety, effectGate, inputSchema, outputSchema }) => ({

@@ -4,6 +4,7 @@ import type {
   KeptHandler,
   PausedType,
   StuckHandler,
+  UnservedHandler,
 } from '../contract/index.ts';
 import { typeKey } from '../contract/names.ts';
 import { type DrainEstimate, estimateDrain } from '../core/drain-estimate.ts';
@@ -20,6 +21,8 @@ export interface WorkerStatus {
   readonly pausedTypes: readonly PausedType[];
   /** Types whose file cannot be loaded any more: the code of before is served. */
   readonly keptHandlers: readonly KeptHandler[];
+  /** Files of the handlers folder that cannot be served. */
+  readonly unservedHandlers: readonly UnservedHandler[];
   /** Handlers that do not go; each keeps its slot: killed, or without `pids` inside this program and deaf to their stop. */
   readonly stuck: readonly StuckHandler[];
   readonly slots: { readonly max: number; readonly busy: number; readonly waiting: number };
@@ -79,6 +82,7 @@ export function workerStatus(ctx: WorkerContext, run: RunAttempt): WorkerStatus 
     ...(why === undefined ? {} : { notClaiming: why }),
     pausedTypes: ctx.pauses.types,
     keptHandlers: ctx.served.kept,
+    unservedHandlers: ctx.served.unserved,
     stuck: run.attempts.stuck,
     slots: { max: settings.maxConcurrent, busy: held, waiting },
     hintsWork: ctx.hintsWork,

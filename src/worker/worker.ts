@@ -4,7 +4,7 @@
  * Runs at the same time: claim-loop, renew-loop, report-loop, presence-loop, hint-loop, discovery-loop, and one
  * run-attempt for each attempt. They share `WorkerContext` and `Attempts` and wake each other through flags; none waits for another.
  */
-import type { KeptHandler, PresenceAnswer } from '../contract/index.ts';
+import type { KeptHandler, PresenceAnswer, UnservedHandler } from '../contract/index.ts';
 import { CONTRACT_VERSION } from '../contract/limits.ts';
 import { noCommonContract } from '../core/contract-versions.ts';
 import { workerDefaults } from '../core/defaults.ts';
@@ -183,8 +183,13 @@ export class Worker {
    * Other handlers from now on: new claims are for them, attempts that are here go on with those they were claimed for.
    * @param why nothing is left to serve, in words; then nothing is claimed.
    */
-  serve(handlers: readonly ServedHandler[], kept: readonly KeptHandler[], why?: string): void {
-    this.#ctx.serve(new Served(handlers, kept));
+  serve(
+    handlers: readonly ServedHandler[],
+    kept: readonly KeptHandler[],
+    why?: string,
+    unserved: readonly UnservedHandler[] = [],
+  ): void {
+    this.#ctx.serve(new Served(handlers, kept, unserved));
     this.#ctx.trouble('handlers', why);
   }
 

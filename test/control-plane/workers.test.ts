@@ -175,6 +175,25 @@ describe('a worker', () => {
     expect(await troubles()).toEqual([]);
   });
 
+  it('says which files it cannot serve: its view, doctor and the task that waits for one', async () => {
+    const why = 'broken/load@1.mjs: it does not load: Error: no DATABASE_URL. Correct the file.';
+    const one = { type: 'broken/load', schemaVersion: 1, file: 'broken/load@1.mjs', why };
+    const unservedHandlers = [{ ...one, since: '2026-01-01T00:00:00.000Z' }];
+    await put('w1', { unservedHandlers });
+    expect(await view()).toMatchObject({ state: 'ready', unservedHandlers });
+    const { body } = await world.call('GET', '/doctor', { key: await world.key('task-worker') });
+    expect(doctorAnswer.parse(body).troubles).toEqual([
+      { workerId: 'w1', says: `broken/load@1 is not served: ${why}` },
+    ]);
+    const { id } = await world.submit({ type: 'broken/load' });
+    const task = (await world.call('GET', `/tasks/${id}`)).body as { waitingFor?: string };
+    expect(task.waitingFor).toBe(
+      `no worker for broken/load@1 in pool default: w1 does not serve it: ${why}`,
+    );
+    await put('w1', { unservedHandlers: 'what does not fit' });
+    expect(await view()).not.toHaveProperty('unservedHandlers');
+  });
+
   it('whose key was revoked or has expired is told as such at once, by name, and until it speaks with another', async () => {
     const worker = await world.key('task-worker', 'default', 'gw1');
     const say = (key: string, more: Record<string, unknown> = {}) =>

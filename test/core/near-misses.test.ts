@@ -11,6 +11,7 @@ const worker = (
   pools = ['default'],
   state: Fleet['workers'][number]['state'] = 'ready',
 ): Fleet['workers'][number] => ({ workerId, state, pools, types: [{ type, schemaVersion }] });
+const online = (n: number) => Array.from({ length: n }, (_, i) => worker(`w${i}`, 'x/y'));
 const near = (...workers: Fleet['workers']) => nearMisses(wanted, [{ project: 'p', workers }]);
 
 describe('near misses', () => {
@@ -33,6 +34,15 @@ describe('near misses', () => {
     ]);
   });
 
+  it('name first the worker that has a file for it and cannot serve that', () => {
+    const unserved = [
+      { type: 'demo/print', schemaVersion: 1, why: 'demo/print@1.mjs: it throws.' },
+    ];
+    expect(settleWords(wanted, [], [{ ...worker('a', 'x/y'), unserved }])).toEqual([
+      'a does not serve it: demo/print@1.mjs: it throws.',
+    ]);
+  });
+
   it('tell a name that is a slip away after another version, and its next step', () => {
     const offers = near(
       worker('a', 'demo/pirnt'),
@@ -44,7 +54,7 @@ describe('near misses', () => {
       ['demo/pirnt', 'name'],
     ]);
     const slip = near(worker('a', 'demo/pirnt'));
-    expect(settleWords(wanted, slip, 1)[0]).toContain(
+    expect(settleWords(wanted, slip, online(1))[0]).toContain(
       'a serves demo/pirnt@1, a name like it; the task asks for demo/print@1.',
     );
   });
@@ -70,7 +80,7 @@ describe('near misses', () => {
 describe('what settles it', () => {
   it('is said for each word that differs, and what always does at the end', () => {
     const offers = near(worker('a', 'Demo/Print', 2, ['gpu']));
-    const sentences = settleWords(wanted, offers, 1);
+    const sentences = settleWords(wanted, offers, online(1));
     expect(sentences).toEqual([
       'Names are literal: a serves Demo/Print, the task asks for demo/print. Submit it under the name that is served, or rename the handler.',
       'a serves version 2, the task asks for version 1. Serve demo/print@1 beside Demo/Print@2, or submit tasks of version 2.',
@@ -80,19 +90,19 @@ describe('what settles it', () => {
   });
 
   it('is to start a worker where nothing comes near, and says what is online', () => {
-    expect(settleWords(wanted, [], 0)[0]).toMatch(
+    expect(settleWords(wanted, [], [])[0]).toMatch(
       /^No worker is online in project p\. Start a worker/,
     );
-    expect(settleWords(wanted, [], 1)[0]).toMatch(
+    expect(settleWords(wanted, [], online(1))[0]).toMatch(
       /^The worker that is online serves other types\./,
     );
-    expect(settleWords(wanted, [], 3)[0]).toMatch(
+    expect(settleWords(wanted, [], online(3))[0]).toMatch(
       /^The 3 workers that are online serve other types\./,
     );
   });
 
   it('is to start the worker again that is offline', () => {
     const offers = near(worker('a', 'demo/print', 1, ['default'], 'offline'));
-    expect(settleWords(wanted, offers, 0)[0]).toBe('Start a again: it is offline.');
+    expect(settleWords(wanted, offers, [])[0]).toBe('Start a again: it is offline.');
   });
 });

@@ -43,6 +43,22 @@ describe('a queued task waits for', () => {
       [worker('b', { types: [{ type: 'other', schemaVersion: 1 }] })],
     ],
     [
+      'no worker for demo/hello@1 in pool default: a does not serve it: demo/hello@1.mjs: it does not load: Error: x.',
+      [
+        worker('b', { types: [], unserved: [{ type: 'demo/hello', schemaVersion: 2, why: '' }] }),
+        worker('a', {
+          types: [],
+          unserved: [
+            {
+              type: 'demo/hello',
+              schemaVersion: 1,
+              why: 'demo/hello@1.mjs: it does not load: Error: x.',
+            },
+          ],
+        }),
+      ],
+    ],
+    [
       'no worker for demo/hello@1 in pool default: a is offline',
       [worker('a', { state: 'offline' })],
     ],

@@ -31,12 +31,13 @@ export async function readServed(reader: Reader | undefined): Promise<Served | u
 /** One line for each place of the queue that no worker serves while others are online; with none, one line above says all. */
 export function checkUnserved(served: Served | undefined): Check[] {
   if (served === undefined || !someOnline(served)) return [];
-  const facts = served.workers.map(({ workerId, state, pools, handlers }) => ({
+  const facts = served.workers.map(({ workerId, state, pools, handlers, unservedHandlers }) => ({
     workerId,
     // A state that we do not know is one of a worker that is there.
     state: state as WorkerState,
     pools,
     types: handlers,
+    unserved: unservedHandlers,
   }));
   const places = served.types
     .filter(({ queued }) => queued > 0)

@@ -51,6 +51,17 @@ const statusAnswer = z.looseObject({
       }),
     )
     .optional(),
+  unservedHandlers: z
+    .array(
+      z.object({
+        file: z.string(),
+        type: z.string().optional(),
+        schemaVersion: z.number().optional(),
+        why: z.string(),
+        since: z.string(),
+      }),
+    )
+    .optional(),
   handlers: z
     .array(
       z.object({

@@ -68,6 +68,9 @@ export class Metrics {
     one('kept_handlers', 'Types served with older code, since their file does not load.', (s) =>
       Number(s.keptHandlers.length),
     );
+    one('unserved_handlers', 'Files of the handlers folder that cannot be served.', (s) =>
+      Number(s.unservedHandlers.length),
+    );
     one('hints_connected', '1 while the stream of hints is open.', (s) => Number(s.hintsWork));
     one('spool_records', 'Reports on disk that are not answered.', (s) => s.spool.records);
     one('spool_bytes', 'Bytes of those reports.', (s) => s.spool.bytes);

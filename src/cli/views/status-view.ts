@@ -1,5 +1,6 @@
 import { typeKey } from '../../contract/index.ts';
 import { pauseInWords } from '../../core/type-pauses.ts';
+import { unservedWords } from '../../core/worker-words.ts';
 import { durationWords } from '../duration.ts';
 import { sizeWords } from '../size-words.ts';
 import type { StatusAnswer } from '../status/ask.ts';
@@ -37,6 +38,7 @@ export function statusLines(status: StatusAnswer, style: Style): string[] {
         ),
       ),
     ),
+    ...(status.unservedHandlers ?? []).map((one) => style.warn(plain(`  ${unservedWords(one)}`))),
     ...(status.attempts ?? []).map((attempt) => `  ${attemptWords(attempt, style)}`),
   ];
 }

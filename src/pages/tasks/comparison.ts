@@ -23,9 +23,8 @@ export interface Comparison {
 /** @param fleets of the project first, then of those that who looks may see too. */
 export function comparisonOf(wanted: Wanted, fleets: readonly Fleet[]): Comparison {
   const offers = nearMisses(wanted, fleets);
-  const own = fleets.find(({ project }) => project === wanted.project);
-  const online = own?.workers.filter(({ state }) => state !== 'offline').length ?? 0;
-  return { wanted, offers, settle: settleWords(wanted, offers, online) };
+  const own = fleets.find(({ project }) => project === wanted.project)?.workers ?? [];
+  return { wanted, offers, settle: settleWords(wanted, offers, own) };
 }
 
 /** @param task that may be submitted again, as what comes nearest. */

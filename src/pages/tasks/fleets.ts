@@ -37,6 +37,7 @@ export async function fleetsOf(
 
 function factsOf(worker: WorkerView, nowMs: number): WorkerFacts {
   const { workerId, state, pools, handlers, notClaiming, pausedTypes, stuck, lastSeenAt } = worker;
+  const { unservedHandlers } = worker;
   return {
     workerId,
     state: state as WorkerFacts['state'],
@@ -44,6 +45,7 @@ function factsOf(worker: WorkerView, nowMs: number): WorkerFacts {
     types: handlers,
     notClaiming,
     pausedTypes,
+    unserved: unservedHandlers,
     stuck: stuck?.length,
     quietMs: Math.max(0, nowMs - Date.parse(lastSeenAt)),
   };

@@ -12,6 +12,7 @@ const status = {
   now: '2026-01-01T00:00:10.000Z',
   pausedTypes: [],
   keptHandlers: [],
+  unservedHandlers: [],
   stuck: [],
   slots: { max: 4, busy: 2, waiting: 1 },
   hintsWork: true,
