@@ -48,6 +48,9 @@ export function replay({ view, events }: TaskAtEnd): Replay {
   /** Its worker knew that the handler was never called, and the handler has said nothing else. */
   const uncalled = (data: JournalEvent['data']) => data.begun === false && !current?.effectAccepted;
 
+  /** Fences of attempts whose effect may have taken place, and nobody has resolved whether it has. */
+  const effects = new Set<number>();
+
   const again = () => {
     if (cancelling) return 'cancelled';
     if (undelivered >= UNDELIVERED_MAX || attempts >= permitted) return 'failed';
@@ -133,6 +136,7 @@ export function replay({ view, events }: TaskAtEnd): Replay {
           break;
         }
         if (status !== 'running') wrong(event, `while the task is ${status}`);
+        if (past() && !(kind === 'failed' && uncalled(data))) effects.add(fence);
         const safe = past() ? 'past its gate' : 'before its gate';
         status = ended(event);
         if (data.status !== status)
@@ -149,6 +153,11 @@ export function replay({ view, events }: TaskAtEnd): Replay {
         break;
       case 'retried':
       case 'resolved': {
+        if (kind === 'retried' && effects.size > 0 && data.acceptRepeatedEffect !== true)
+          table.push(
+            `${name}, entry ${event.seq}: an effect that may have taken place is repeated without leave`,
+          );
+        if (kind === 'resolved' && data.resolution !== 'late-report') effects.clear();
         const back = kind === 'retried' || data.resolution === 'retry';
         if (back) {
           permitted += kind === 'retried' ? data.attempts : 1;
@@ -162,6 +171,7 @@ export function replay({ view, events }: TaskAtEnd): Replay {
         if (event.attemptId !== current?.id)
           wrong(event, 'is of an attempt that is not the latest');
         if (status === 'running') wrong(event, 'while an attempt runs');
+        if (uncalled(data)) effects.delete(fence);
         break;
       case 'expired':
         status = 'expired';

@@ -43,8 +43,15 @@ export const faults = [
   {
     name: 'repeats-an-effect-unasked',
     file: operator,
-    find: "if (task.error?.effect === 'begun' && request.acceptRepeatedEffect !== true) {",
-    replace: "if (task.error?.effect === 'none') {",
+    find: 'if (begun && request.acceptRepeatedEffect !== true) {',
+    replace: 'if (begun && request.attempts < 1) {',
+    cases: ['operator/repeated-effect'],
+  },
+  {
+    name: 'forgets-an-accepted-effect-after-an-attempt-without-one',
+    file: operator,
+    find: '...(begun && { error: task.error })',
+    replace: '...{}',
     cases: ['operator/repeated-effect'],
   },
   {

@@ -66,15 +66,15 @@ export const faults = [
   {
     name: 'nothing says of a failure that its effect had begun',
     file: 'src/core/task-end.ts',
-    find: "    ...(past ? { effect: 'begun' } : {}),\n    attempt: attempt.number,",
-    replace: '    attempt: attempt.number,',
+    find: "...(past || earlier ? { effect: 'begun' } : {}), attempt",
+    replace: '...{}, attempt',
     cases: ['outcomes/retryable-failure-right'],
   },
   {
     name: 'every failure says that its effect had begun',
     file: 'src/core/task-end.ts',
-    find: "    ...(past ? { effect: 'begun' } : {}),\n    attempt: attempt.number,",
-    replace: "    effect: 'begun',\n    attempt: attempt.number,",
+    find: "...(past || earlier ? { effect: 'begun' } : {}), attempt",
+    replace: "effect: 'begun', attempt",
     cases: ['outcomes/failure-left', 'outcomes/retryable-failure-left'],
   },
   {

@@ -82,6 +82,15 @@ export const controlPlane = [
     tests: ['test/core/effect-safety'],
   },
   {
+    name: 'an accepted retry forgets that the effect may have taken place',
+    file: 'src/core/task-end.ts',
+    find: 'const earlier = effectMayBe(before.error);',
+    replace: 'const earlier = false;',
+    worlds: ['effects'],
+    faults: 'inputRefused=0.5,handlerFails=0.5',
+    tests: ['test/core/task-operator', 'test/core/task.property'],
+  },
+  {
     name: 'whoever says that a handler was never called is believed',
     file: 'src/core/effect-safety.ts',
     find: 'return begun === false && !attempt.effectAccepted && attempt.progressN === 0;',

@@ -92,7 +92,7 @@ export const taskErrorCodes = {
   INPUT_INVALID: {
     by: 'worker',
     title: 'The input does not fit the handler’s schema',
-    next: 'Correct the fields named in the message and submit again. With `error.begun: false` the handler was not called, so no effect of it took place.',
+    next: 'Correct the fields named in the message and submit again. With `error.begun: false` the handler was not called in that attempt; `error.effect: "begun"` beside it is about an earlier one.',
   },
   RESULT_INVALID: {
     by: 'worker',

@@ -62,13 +62,13 @@ export const taskErrorView = z.looseObject({
   code: z.string(),
   message: z.string(),
   retryable: z.boolean().default(false),
-  /** `begun`: the attempt was past its gate, its effect may have taken place. */
+  /** `begun`: the attempt, or one before it of which nobody has said what became of it, was past its gate: its effect may have taken place. */
   effect: z.string().optional(),
   /** `false`: its worker knows that the handler was never called in that attempt. */
   begun: z
     .boolean()
     .optional()
-    .meta({ description: '`false`: the handler was never called, so no effect of it took place.' }),
+    .meta({ description: '`false`: the handler was never called in that attempt.' }),
   details: z.record(z.string(), z.unknown()).optional(),
   attempt: z.int().optional(),
 });

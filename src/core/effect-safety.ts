@@ -1,4 +1,4 @@
-import type { EffectGate, EffectSafety } from '../contract/index.ts';
+import type { EffectGate, EffectSafety, TaskErrorView } from '../contract/index.ts';
 
 /**
  * The effect-safety table (contract 4), as a table. Rows: what happened. Columns: `before` (pure,
@@ -56,6 +56,14 @@ export function gatePassed(gate: Gate): boolean {
   return gate.effectGate === 'start'
     ? gate.startAccepted || gate.effectAccepted
     : gate.effectAccepted;
+}
+
+/**
+ * An effect may have taken place, and nobody has resolved since whether it has. An accepted retry keeps such an error with the
+ * task, and what the attempts after it end with says the same: a later one that did nothing says nothing about an earlier one.
+ */
+export function effectMayBe(error: TaskErrorView | undefined): boolean {
+  return error?.effect === 'begun';
 }
 
 /** @param past see `gatePassed`, and `notCalled`, which puts an end on the side `before`. */

@@ -28,8 +28,20 @@ export function isCatalogued(code: string): code is TaskErrorCode {
   return Object.hasOwn(taskErrorCodes, code);
 }
 
-/** Of an attempt whose worker knows it (`error.begun: false`). */
-export const NOT_CALLED = 'The handler was not called, so no effect of it took place.';
+/** What an error says of effects, in words; `undefined`: nothing. `begun: false` is about its own attempt alone. */
+export function effectWords({
+  effect,
+  begun,
+  attempt,
+}: Pick<TaskErrorView, 'effect' | 'begun' | 'attempt'>): string | undefined {
+  const here = begun === false ? 'In this attempt the handler was not called' : '';
+  if (effect === 'begun') return here ? `${here}. ${GATE_PASSED}` : GATE_PASSED;
+  if (!here) return undefined;
+  return attempt === 1 ? NOT_CALLED : `${here}; what earlier ones did, it does not say.`;
+}
+
+const NOT_CALLED = 'The handler was not called, so no effect of it took place.';
+export const GATE_PASSED = 'An attempt was past its gate: its effect may have taken place.';
 
 /** Begins what is told of an attempt that was lost past its gate. */
 export const EFFECT_MAY_BE = 'The effect may or may not have taken place';

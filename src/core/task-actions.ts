@@ -1,6 +1,6 @@
-import type { TaskView } from '../contract/index.ts';
+import type { TaskErrorView, TaskView } from '../contract/index.ts';
 import type { AttemptSpan } from './attempt-timeline.ts';
-import { NOT_CALLED } from './failures.ts';
+import { effectWords } from './failures.ts';
 
 /** What people can do to a task now, and what happens then, in words: said before they do it. Pure. */
 
@@ -57,10 +57,10 @@ export function retryWords(task: TaskView, nowMs: number): readonly string[] {
     'What it failed with and what was asked before stays in the journal.',
     ...(error?.effect === 'begun'
       ? [
-          'Its last attempt was past its gate: the effect may have taken place, and may take place once more.',
+          'An attempt was past its gate: the effect may have taken place, and may take place once more.',
         ]
       : []),
-    ...(error?.begun === false ? [`${NOT_CALLED} So a repeat repeats none.`] : []),
+    ...(error?.begun === false && error.effect !== 'begun' ? [uncalledWords(error)] : []),
     ...(passed ? [`Its deadline (${policy.deadlineAt}) has passed and is lifted.`] : []),
     ...(status === 'cancelled' ? ['It is no longer cancelled.'] : []),
     ...(error?.code === 'INPUT_INVALID'
@@ -69,6 +69,10 @@ export function retryWords(task: TaskView, nowMs: number): readonly string[] {
         ]
       : []),
   ];
+}
+
+function uncalledWords(error: TaskErrorView): string {
+  return `${effectWords(error)}${error.attempt === 1 ? ' So a repeat repeats none.' : ''}`;
 }
 
 export type Resolution = 'succeeded' | 'failed' | 'retry' | 'late-report';

@@ -2,7 +2,7 @@ import { cutText } from '../contract/errors.ts';
 import type { EventKind, TaskErrorView, TaskStatus } from '../contract/index.ts';
 import { backoffMs } from './backoff.ts';
 import { taskDefaults } from './defaults.ts';
-import { consequence, gatePassed, type Happened } from './effect-safety.ts';
+import { consequence, effectMayBe, gatePassed, type Happened } from './effect-safety.ts';
 import { EFFECT_MAY_BE } from './failures.ts';
 import { boundedProgress } from './lost-evidence.ts';
 import {
@@ -53,11 +53,11 @@ export function endAttempt(
   const what = consequence(ending.happened, past);
   const lost = ending.state === 'lost';
   const next = decide(nowMs, counted.task, counted.undelivered, what, ending);
-  const error = next.error && {
-    ...next.error,
-    ...(past ? { effect: 'begun' } : {}),
-    attempt: attempt.number,
-  };
+  const earlier = effectMayBe(before.error);
+  const kept = earlier && next.status !== 'succeeded' ? before.error : undefined;
+  const error = next.error
+    ? { ...next.error, ...(past || earlier ? { effect: 'begun' } : {}), attempt: attempt.number }
+    : kept;
   const terminal = next.status !== 'queued';
   const task: TaskState = {
     ...counted.task,

@@ -1,5 +1,6 @@
 import type { CancelRequest, ResolveRequest, RetryRequest } from '../contract/index.ts';
 import { terminalStatuses } from '../contract/tasks.ts';
+import { effectMayBe } from './effect-safety.ts';
 import { RESOLVED_FAILED } from './failures.ts';
 import { type Change, refuse, type TaskState } from './task.ts';
 
@@ -63,15 +64,17 @@ export function retryTask(
         : 'Only a failed, expired or cancelled task can be retried.';
     return refuse('CONFLICT', `Task ${task.id} is ${task.status}. ${next}`, { seq: task.seq });
   }
-  if (task.error?.effect === 'begun' && request.acceptRepeatedEffect !== true) {
+  const begun = effectMayBe(task.error);
+  if (begun && request.acceptRepeatedEffect !== true) {
     return refuse(
       'CONFLICT',
-      `Task ${task.id} failed after its effect had begun; a retry may repeat the effect. If that is all right, say so (acceptRepeatedEffect, --accept-repeated-effect).`,
+      `Task ${task.id} ended after its effect had begun; a retry may repeat the effect. If that is all right, say so (acceptRepeatedEffect, --accept-repeated-effect).`,
       { seq: task.seq },
     );
   }
   return {
-    task: requeued(nowMs, task, request.attempts),
+    // It was accepted once: what comes of this attempt is no leave for the next.
+    task: { ...requeued(nowMs, task, request.attempts), ...(begun && { error: task.error }) },
     events: [
       {
         kind: 'retried',

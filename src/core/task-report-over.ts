@@ -1,5 +1,5 @@
 import type { Report, TaskFailure } from '../contract/index.ts';
-import { gatePassed, notCalled } from './effect-safety.ts';
+import { effectMayBe, gatePassed, notCalled } from './effect-safety.ts';
 import { type AttemptState, type Change, refuse, type TaskState } from './task.ts';
 import type { ReportFacts } from './task-report.ts';
 
@@ -61,12 +61,15 @@ function recordLate(
   facts: ReportFacts,
 ): Change {
   const uncalled = report.op === 'fail' && notCalled(attempt, report.begun);
+  // Of an attempt before this one, or not to be told apart from it.
+  const earlier = task.operatorFence > 0 && effectMayBe(task.error);
   const error =
     report.op === 'complete'
       ? undefined
       : {
           ...plainError(report.error),
-          ...(uncalled ? { begun: false } : gatePassed(attempt) ? { effect: 'begun' } : {}),
+          ...(uncalled ? { begun: false } : {}),
+          ...(earlier || (gatePassed(attempt) && !uncalled) ? { effect: 'begun' } : {}),
           attempt: attempt.number,
         };
   return {

@@ -1,4 +1,4 @@
-import { gatePassed } from './effect-safety.ts';
+import { effectMayBe, gatePassed } from './effect-safety.ts';
 import {
   type AttemptState,
   type Change,
@@ -60,13 +60,14 @@ export function sweepTask(
     });
     return { ...done, verdict: { ok: true } };
   }
-  const error = deadlinePassed(nowMs, task)
+  const ended = deadlinePassed(nowMs, task)
     ? deadlineError(task)
     : {
         code: 'QUEUE_TIMEOUT',
         message: `No worker took the task within its queueTimeoutMs of ${task.policy.queueTimeoutMs}.`,
         retryable: false,
       };
+  const error = effectMayBe(task.error) ? { ...ended, effect: 'begun' } : ended;
   return {
     task: { ...task, status: 'expired', finishedAtMs: nowMs, error },
     events: [{ kind: 'expired', by: 'sweeper', data: { code: error.code, status: 'expired' } }],

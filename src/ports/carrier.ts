@@ -25,6 +25,8 @@ export interface Job {
   readonly taskId: string;
   readonly attemptId: string;
   readonly attempt: number;
+  /** By its task's policy none comes after it; absent: more may. */
+  readonly lastPermitted?: true;
   readonly fence: number;
   readonly type: string;
   readonly schemaVersion: number;

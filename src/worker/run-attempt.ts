@@ -104,6 +104,7 @@ export class RunAttempt {
         taskId: attempt.taskId,
         attemptId: attempt.attemptId,
         attempt: attempt.attempt,
+        ...(attempt.attempt >= attempt.policy.maxAttempts ? { lastPermitted: true } : {}),
         fence: attempt.fence,
         type: attempt.type,
         schemaVersion: attempt.schemaVersion,

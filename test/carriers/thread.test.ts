@@ -175,6 +175,7 @@ describe('that a job begins', () => {
     expect(await marksOf(undefined)).toEqual([1, 1, 1]);
     expect(await marksOf(0.1, { effectSafety: 'non-idempotent' })).toEqual([1, 1, 1]);
     expect(await marksOf(0.1, { fence: 2 })).toEqual([1, 1, 1]);
+    expect(await marksOf(0.1, { lastPermitted: true })).toEqual([1, 1, 1]);
   });
 
   it('is marked until the handlers themselves were seen to be short', async () => {

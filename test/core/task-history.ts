@@ -74,6 +74,10 @@ export class TaskHistory {
   readonly #accepted: { attemptId: string; said: Said }[] = [];
   readonly #gates = new Set<string>();
   #decisions = 0;
+  /** Fence of the attempt at which an operator has last said whether the effect took place. */
+  #looked = 0;
+  /** An operator has taken their late word that they never called their handler. */
+  readonly #late = new Set<string>();
 
   constructor(safety: keyof typeof safeties, maxAttempts: number, deadline: boolean) {
     this.#safety = safety;
@@ -197,7 +201,7 @@ export class TaskHistory {
     const outcome = op === 'complete' || op === 'fail' || op === 'unknown';
     if (known && words !== 'ok replayed')
       this.#wrong('an accepted report does not get its answer again');
-    if (task.error?.begun === false && task.error.effect !== undefined)
+    if (task.error?.begun === false && task.error.effect !== undefined && task.operatorFence === 0)
       this.#wrong('never called, and yet its effect may have begun');
     if (verdict.ok && !verdict.replayed && !current)
       this.#wrong('accepted although the attempt is over');
@@ -262,6 +266,14 @@ export class TaskHistory {
     if (verdict.ok && b % 5 === 0) this.#wrong('an action for another seq is accepted');
     if (verdict.ok && a % 2 === 0 && begun && !repeated)
       this.#wrong('an effect is repeated without a word');
+    const open = [...this.#gates].some((id) => (world.attempts.get(id)?.fence ?? 0) > this.#looked);
+    if (verdict.ok && a % 2 === 0 && open && !repeated)
+      this.#wrong('an effect of an earlier attempt is repeated without a word');
+    if (verdict.ok && a % 2 === 1) {
+      if (resolutions[c % 4] !== 'late-report') this.#looked = world.task.fence;
+      else if (world.task.error?.begun === false && world.task.attemptId)
+        this.#late.add(world.task.attemptId);
+    }
     if (verdict.ok && world.task.status === 'queued') this.#decisions++;
     return verdict.ok;
   }
@@ -315,6 +327,7 @@ export class TaskHistory {
 
   /** Its handler was never called, as far as its worker and its own words before tell. */
   #uncalled({ id, effectAccepted, progressN }: AttemptState): boolean {
+    if (this.#late.has(id)) return true;
     const said = this.#accepted.find(({ attemptId }) => attemptId === id)?.said;
     return said?.op === 'fail' && said.begun === false && !effectAccepted && progressN === 0;
   }

@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import type { PolicyRequest } from '../../src/contract/index.ts';
 import {
   cancelled,
   complete,
+  effectGate,
   fail,
   failRetryable,
+  failUncalled,
   idempotent,
   inWords,
   lost,
+  lostUnbegun,
   pure,
   release,
   renew,
@@ -235,6 +239,81 @@ describe('retry', () => {
       kind: 'retried',
       by: 'key:o',
       data: { acceptRepeatedEffect: true, status: 'queued' },
+    });
+  });
+
+  describe('after an accepted one', () => {
+    const accepted = (policy: PolicyRequest = {}) => {
+      const world = new TaskWorld(policy);
+      world.claim(startGate);
+      world.say(start);
+      world.say(fail);
+      world.retry({ acceptRepeatedEffect: true });
+      expect(world.task).toMatchObject({
+        status: 'queued',
+        error: { effect: 'begun', attempt: 1 },
+      });
+      return world;
+    };
+    const needsLeave = (world: TaskWorld) => {
+      expect(world.task.error).toMatchObject({ effect: 'begun' });
+      expect(inWords(world.retry())).toBe('CONFLICT');
+      expect(inWords(world.retry({ acceptRepeatedEffect: true }))).toBe('ok');
+    };
+
+    it('asks again where the handler was not called', () => {
+      const world = accepted();
+      world.claim(startGate);
+      world.say(start);
+      world.say(failUncalled);
+      expect(world.task).toMatchObject({ status: 'failed', error: { begun: false, attempt: 2 } });
+      needsLeave(world);
+    });
+
+    it('asks again where it failed before its gate, though it was lost and queued by itself between', () => {
+      const world = accepted();
+      world.claim(effectGate);
+      world.say(lostUnbegun);
+      expect(world.task).toMatchObject({ status: 'queued', error: { effect: 'begun' } });
+      world.claim(effectGate);
+      world.say(fail);
+      expect(world.task.status).toBe('failed');
+      needsLeave(world);
+    });
+
+    it('asks again where it was cancelled, or nobody took it', () => {
+      const cancelled = accepted();
+      cancelled.cancel();
+      needsLeave(cancelled);
+      const running = accepted();
+      running.claim(effectGate);
+      running.cancel();
+      running.say({ op: 'cancelled' });
+      expect(running.task.status).toBe('cancelled');
+      needsLeave(running);
+      const expired = accepted({ queueTimeoutMs: 60_000 });
+      expired.pass(60_000);
+      expired.sweep();
+      expect(expired.task.status).toBe('expired');
+      needsLeave(expired);
+    });
+
+    it('has nothing to ask once somebody has resolved it, and says nothing of it where it succeeds', () => {
+      const world = accepted();
+      world.claim(startGate);
+      world.say(start);
+      world.say(lost);
+      world.resolve('retry');
+      expect(world.task.error).toBeUndefined();
+      world.claim(startGate);
+      world.say(start);
+      world.say(failUncalled);
+      expect(world.task.error?.effect).toBeUndefined();
+      expect(inWords(world.retry())).toBe('ok');
+      const done = accepted();
+      done.claim(startGate);
+      done.say(complete);
+      expect(done.task).toMatchObject({ status: 'succeeded', error: undefined });
     });
   });
 

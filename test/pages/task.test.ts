@@ -319,6 +319,27 @@ describe('cancel', () => {
     expect(retry).not.toContain('takes place a second time');
   });
 
+  it('tells where only a later handler was never called, and asks again to accept a second effect', async () => {
+    const wants = { effectSafety: 'non-idempotent' };
+    const { task, attempt } = await world.running(wants);
+    await world.gate(attempt);
+    await world.report(attempt, 'fail', failure('BROKE', 'paper jam'));
+    const { seq } = await world.task(task.id);
+    const body = { actionId: 'a', ifSeq: seq, reason: 'x', acceptRepeatedEffect: true };
+    expect((await world.call('POST', `/tasks/${task.id}/retry`, { body })).status).toBe(200);
+    const want = [{ type: task.type, schemaVersion: 1, slots: 1, ...wants }];
+    const [second] = await world.claim('w1', { want });
+    await world.gate(second);
+    await world.report(second, 'fail', { ...failure('INPUT_INVALID', 'no'), begun: false });
+    const page = await shown(`/tasks/${task.id}`);
+    expect(page).toContain(
+      'In this attempt the handler was not called. An attempt was past its gate',
+    );
+    const retry = await shown(`/tasks/${task.id}/retry`);
+    expect(retry).not.toContain('So a repeat repeats none.');
+    expect(retry).toContain('An attempt was past its gate');
+  });
+
   it('of a task that ended meanwhile says so', async () => {
     const { task, attempt } = await world.running();
     const page = await visitor.get(`/tasks/${task.id}/cancel`);

@@ -93,7 +93,7 @@ describe('what needs a person', () => {
     await world.report(late.attempt, 'complete', { result: 1 });
     const text = await words('/tasks', 'attention-undecided');
     expect(text).toContain(
-      'BROKE: paper jam. The attempt was past its gate: its effect may have taken place.',
+      'BROKE: paper jam. An attempt was past its gate: its effect may have taken place.',
     );
     expect(text).toContain(
       'Its worker reported "complete" after the attempt had ended as lost. ATTEMPTS_EXHAUSTED',

@@ -1,5 +1,5 @@
 import { type TaskEvent, type TaskView, typeKey } from '../../contract/index.ts';
-import { NOT_CALLED } from '../../core/failures.ts';
+import { effectWords } from '../../core/failures.ts';
 import {
   nextSteps,
   noteOf,
@@ -174,13 +174,12 @@ function errorLines(task: TaskView, style: Style): string[] {
   const lines = ['', `${style.bad(plain(error.code))}  ${plain(error.message, true)}`];
   const once = notRepeatedWords(task);
   if (once !== undefined) lines.push(once);
-  if (error.effect === 'begun')
-    lines.push(style.warn('The attempt was past its gate: its effect may have taken place.'));
-  if (error.begun === false) lines.push(NOT_CALLED);
+  const words = effectWords(error);
+  if (words !== undefined) lines.push(error.effect === 'begun' ? style.warn(words) : words);
   // Issues stand in the message already.
   const { issues: _, ...details } = error.details ?? {};
-  const words = detailWords(details).map((word) => plain(word));
-  if (words.length > 0) lines.push(style.faint(words.join(', ')));
+  const more = detailWords(details).map((word) => plain(word));
+  if (more.length > 0) lines.push(style.faint(more.join(', ')));
   return lines;
 }
 

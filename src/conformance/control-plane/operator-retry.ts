@@ -104,6 +104,15 @@ export const operatorRetry: readonly ControlPlaneCase[] = [
       await refuses(world, task, () => retrying(world, task));
       await refuses(world, task, () => retrying(world, task, { acceptRepeatedEffect: false }));
       (await retrying(world, task, { acceptRepeatedEffect: true })).is(200);
+      // The next attempt does nothing: what the first did, that does not undo.
+      const worker = world.worker();
+      const later = await worker.claimOne(task.type);
+      (await worker.report(later, 'start')).is(200);
+      (await worker.report(later, 'fail', { ...failure(false), begun: false })).is(200);
+      const again = await isNow(world, task, 'failed');
+      same(again.error?.effect, 'begun', 'error.effect after an attempt that called no handler');
+      await refuses(world, again, () => retrying(world, again));
+      (await retrying(world, again, { acceptRepeatedEffect: true })).is(200);
       await runs(world, task);
     },
   },

@@ -37,7 +37,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   draining: 'Workers that finish what they have.',
   earlierSession: 'An earlier process of the worker had started it.',
   earlierSessions: 'Sessions that the worker’s folder knows before this one; they are over.',
-  effect: '`begun`: the attempt was past its gate, its effect may have taken place.',
+  effect:
+    '`begun`: the attempt, or one before it of which nobody has said what became of it, was past its gate: its effect may have taken place.',
   effectGate: 'The report that is the point of no return of a non-idempotent attempt.',
   effectKey: 'The same on every attempt; handlers pass it on as an idempotency key.',
   effectSafety: 'How safe it is to run the handler again.',

@@ -3,7 +3,7 @@ import type { TaskView } from '../../contract/index.ts';
 import { cappedWords } from '../../core/count-words.ts';
 import { cut } from '../../core/detail-words.ts';
 import { durationWords } from '../../core/duration-words.ts';
-import { isCatalogued } from '../../core/failures.ts';
+import { GATE_PASSED, isCatalogued } from '../../core/failures.ts';
 import { taskPageDefaults } from '../../core/task-page-defaults.ts';
 import { type WorkerFacts, waitsFor, workersByPlace } from '../../core/waiting-for.ts';
 import type { FailureGroup, QueueGroup } from '../../ports/store.ts';
@@ -114,10 +114,7 @@ function undecidedSection({ undecided }: AttentionData): AttentionSection {
       ...ofTask(task),
       why: task.lateReport
         ? sentences(lateWords(task), errorWords(task))
-        : sentences(
-            errorWords(task),
-            'The attempt was past its gate: its effect may have taken place.',
-          ),
+        : sentences(errorWords(task), GATE_PASSED),
       at: task.finishedAt ?? task.lateReport?.at,
       action: task.lateReport
         ? { words: 'Take the late report', href: taskAddress(task.id, 'resolve') }

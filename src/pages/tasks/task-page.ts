@@ -3,7 +3,7 @@ import { typeKey } from '../../contract/type-key.ts';
 import type { EntryLine, TimelineItem } from '../../core/attempt-timeline.ts';
 import { detailWords } from '../../core/detail-words.ts';
 import { durationWords } from '../../core/duration-words.ts';
-import { isCatalogued, isResolved, NOT_CALLED } from '../../core/failures.ts';
+import { effectWords, isCatalogued, isResolved } from '../../core/failures.ts';
 import { spoolShowCommand } from '../../core/spool-words.ts';
 import { possibleActions, type TaskAction } from '../../core/task-actions.ts';
 import {
@@ -151,7 +151,8 @@ function actionsHtml({ task, may, maySubmit }: TaskModel): Html | false {
 
 function errorHtml({ error, ...task }: TaskView, nowMs: number): Html | false {
   if (!error) return false;
-  const { begun, details = {}, effect, code: name, message } = error;
+  const { details = {}, code: name, message } = error;
+  const effects = effectWords(error);
   // Issues stand in the message already.
   const { issues: _, ...told } = details;
   const once = notRepeatedWords({ ...task, error } as TaskView);
@@ -160,8 +161,7 @@ function errorHtml({ error, ...task }: TaskView, nowMs: number): Html | false {
 <p>${codeHtml(name, task)}${task.finishedAt !== undefined && html` ${when(task.finishedAt, nowMs)}`}</p>
 ${longText('error-message', message)}
 ${once !== undefined && html`<p>${once}</p>`}
-${effect === 'begun' && html`<p>The attempt was past its gate: its effect may have taken place.</p>`}
-${begun === false && html`<p>${NOT_CALLED}</p>`}
+${effects !== undefined && html`<p>${effects}</p>`}
 ${words.length > 0 && html`<ul>${words.map((word, index) => html`<li>${longText(`detail-${index}`, word)}</li>`)}</ul>`}
 </section>`;
 }
