@@ -1,7 +1,8 @@
 /** How connections of plain calls end: by answers that say so, by resets, by TLS that breaks. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer as createHttps, type RequestListener } from 'node:https';
+import type { RequestListener } from 'node:http';
+import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
