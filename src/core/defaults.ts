@@ -188,6 +188,8 @@ export const workerDefaults = {
   reportsAheadGatherMs: 16,
   /** Reports of one call, where the control plane takes so many: at eight thousand tasks a second what gathers in that time. */
   reportsMost: 256,
+  /** A batch that is refused whole asks for the limits again, at most this often: each batch with the same bad item is. */
+  limitsDoubtGapMs: MINUTE,
   /** A type whose handler could not be started is left out of claims so long: each try costs a task one of its tries. */
   typePause: { initialMs: SECOND, factor: 2, maxMs: MINUTE, jitter: 0.2 },
   /**

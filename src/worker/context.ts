@@ -109,6 +109,9 @@ export class WorkerContext {
   discoveries = 0;
   /** A call was refused for its version of the contract (426): discovery tells whether that is so. */
   contractDoubted = false;
+  /** A batch was refused whole: discovery tells whether the limits are others by now. */
+  limitsDoubted = false;
+  #limitsSureUntil = Number.NEGATIVE_INFINITY;
   /** There is no version that both sides speak: nothing is claimed any more, and no report can be answered. */
   otherContract = false;
   hintsWork = false;
@@ -247,8 +250,18 @@ export class WorkerContext {
     return `${kind}_${Buffer.from(this.ports.random.bytes(16)).toString('hex')}`;
   }
 
+  /** Doubted once, and not again for a while: where the limits are as before, it was something in the batch. */
+  batchRefused(): void {
+    const now = this.ports.clock.now();
+    if (now < this.#limitsSureUntil) return;
+    this.#limitsSureUntil = now + workerDefaults.limitsDoubtGapMs;
+    this.limitsDoubted = true;
+    this.wake.discovery.wake();
+  }
+
   learn(info: ServiceInfo): void {
     this.contractDoubted = false;
+    this.limitsDoubted = false;
     if (!info.contracts.includes(CONTRACT_VERSION)) {
       this.onOtherContract(info.contracts);
       return;

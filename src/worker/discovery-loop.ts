@@ -1,7 +1,7 @@
 /**
  * Learns what the control plane can, what its limits are and which versions of the contract it speaks: at the start until
- * it answers, and again, with backoff, while a report waits for an op that it did not know, or after a call was refused for
- * its version. Woken by those. Ends when told to.
+ * it answers, and again, with backoff, while a report waits for an op that it did not know, after a call was refused for
+ * its version, or after a batch was refused whole. Woken by those. Ends when told to.
  */
 
 import type { ServiceInfo } from '../contract/index.ts';
@@ -40,8 +40,9 @@ export class DiscoveryLoop {
     let asked = 0;
     let notBefore = Number.NEGATIVE_INFINITY;
     while (!this.#ctx.stopped) {
-      const { contractDoubted, discoveries } = this.#ctx;
-      const needed = discoveries === 0 || contractDoubted || this.#reports.waitsForDiscovery;
+      const { contractDoubted, limitsDoubted, discoveries } = this.#ctx;
+      const doubted = contractDoubted || limitsDoubted;
+      const needed = discoveries === 0 || doubted || this.#reports.waitsForDiscovery;
       if (!needed) asked = 0;
       const left = needed ? notBefore - clock.now() : Number.POSITIVE_INFINITY;
       if (left > 0) {

@@ -8,6 +8,7 @@ export type ReportResult = Answer<ReportAnswer>;
 /**
  * Sends reports in as few calls as the limits allow and gives one answer for each, in order. A batch that is
  * refused whole refuses no report: it is halved and sent again; one alone is sent as a single call, and that decides.
+ * Discovery is asked once whether less is taken by now.
  * After the end of the worker nothing is sent any more.
  * @param bytesOf the report at that place, where it is known already.
  */
@@ -41,6 +42,7 @@ async function sendChunk(
   ctx.contact.ended();
   if (whole.kind === 'ok') return reports.map((_, i) => whole.value[i] ?? missing(ctx));
   if (whole.kind === 'refused' && refusesWhole(whole.status)) {
+    ctx.batchRefused();
     const next = afterRefusedBatch(reports);
     if (next.send === 'halves') {
       const [first, second] = next.halves;

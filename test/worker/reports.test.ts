@@ -210,6 +210,50 @@ it('keeps to the batch limit that discovery told', async () => {
   world.check();
 });
 
+it('asks once for the limits when a batch is refused whole, and keeps to smaller ones from then on', async () => {
+  const world = new SimWorld();
+  const { transport } = world;
+  transport.batch = 256;
+  await world.start({ maxConcurrent: 40, scripts: { 'demo/hello': world.works(10) } });
+  await world.advance(5_000);
+  const asked = transport.of('discover').length;
+  // Another one answers at that address from now on.
+  transport.batch = 4;
+  const offer = () => Array.from({ length: 40 }, () => transport.offer({ type: 'demo/hello' }));
+  const first = offer();
+  await world.until(() => first.every(({ ended }) => ended), 10_000);
+  await world.until(() => transport.of('discover').length === asked + 1, 30_000);
+  await world.until(() => world.worker.status().unanswered === 0, 10_000);
+  const before = transport.of('batch').length;
+  const second = offer();
+  await world.until(() => second.every(({ ended }) => ended), 10_000);
+  const after = transport.of('batch').slice(before);
+  expect(after.length).toBeGreaterThan(0);
+  for (const { request } of after) expect((request as unknown[]).length).toBeLessThanOrEqual(4);
+  expect(transport.of('discover').length).toBe(asked + 1);
+  world.check();
+});
+
+it('asks no more than once a minute for limits that are as before while batches are refused whole', async () => {
+  const world = new SimWorld();
+  const { transport } = world;
+  await world.start({ maxConcurrent: 8, scripts: { 'demo/hello': world.works(10) } });
+  await world.advance(5_000);
+  const asked = transport.of('discover').length;
+  transport.onCall('batch', () => refused(413, 'PAYLOAD_TOO_LARGE'));
+  const load = async () => {
+    const all = Array.from({ length: 24 }, () => transport.offer({ type: 'demo/hello' }));
+    await world.until(() => all.every(({ ended }) => ended), 15_000);
+  };
+  await load();
+  await load();
+  expect(transport.of('discover').length).toBe(asked + 1);
+  await world.advance(workerDefaults.limitsDoubtGapMs);
+  await load();
+  await world.until(() => transport.of('discover').length === asked + 2, 5_000);
+  world.check();
+});
+
 it('sets a result aside that is too large, then reports RESULT_REFUSED in its place, in durable order', async () => {
   const { world, one, transport } = await completing(() => refused(413, 'PAYLOAD_TOO_LARGE'));
   let asideFirst: boolean | undefined;
