@@ -18,7 +18,7 @@ export const problemCodes = {
   UNAUTHENTICATED: {
     status: 401,
     title: 'The key is missing, not known, expired or revoked',
-    next: 'Send `Authorization: Bearer il_…` with a key of this control plane; make one with `interlock keys new`.',
+    next: 'Give a key of this control plane: the option `key` of the SDK, `Authorization: Bearer il_…` over HTTP; make one with `interlock keys new`.',
   },
   SCOPE_DENIED: {
     status: 403,

@@ -1,5 +1,6 @@
 import { typeKey } from '../contract/type-key.ts';
 import { controlPlaneDefaults } from '../core/defaults.ts';
+import { durationWords } from '../core/duration-words.ts';
 import { pauseInWords } from '../core/type-pauses.ts';
 import { stuckInWords } from '../core/waiting-for.ts';
 import { NOT_HEARD, unservedWords } from '../core/worker-words.ts';
@@ -114,8 +115,7 @@ function some<T>(list: readonly T[]): readonly T[] | undefined {
 
 const tasks = (n: number) => (n === 1 ? '1 task' : `${n} tasks`);
 
+/** Whole seconds, cut as `age` cuts them: both stand in one line. */
 function ago(ms: number): string {
-  const s = Math.max(0, Math.round(ms / 1000));
-  if (s < 120) return `${s} s`;
-  return s < 7_200 ? `${Math.round(s / 60)} min` : `${Math.round(s / 3_600)} h`;
+  return ms < 1_000 ? '0 s' : durationWords(Math.floor(ms / 1_000) * 1_000);
 }

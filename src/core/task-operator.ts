@@ -58,18 +58,26 @@ export function retryTask(
   const moved = otherSeq(task, request.ifSeq);
   if (moved) return moved;
   if (!retryable.has(task.status)) {
-    const next =
-      task.status === 'outcome-unknown'
-        ? 'Its outcome is unknown: look at the outside world, then resolve it (interlock tasks resolve).'
-        : 'Only a failed, expired or cancelled task can be retried.';
-    return refuse('CONFLICT', `Task ${task.id} is ${task.status}. ${next}`, { seq: task.seq });
+    const unknown = task.status === 'outcome-unknown';
+    const why = unknown
+      ? 'Its outcome is unknown: look at the outside world, then resolve it.'
+      : 'Only a failed, expired or cancelled task can be retried.';
+    return refuse('CONFLICT', `Task ${task.id} is ${task.status}. ${why}`, {
+      seq: task.seq,
+      ...(unknown && {
+        hint: `Look whether the effect took place, then: interlock tasks resolve ${task.id} --as succeeded --reason "…" (or --as failed, or --as retry).`,
+      }),
+    });
   }
   const begun = effectMayBe(task.error);
   if (begun && request.acceptRepeatedEffect !== true) {
     return refuse(
       'CONFLICT',
-      `Task ${task.id} ended after its effect had begun; a retry may repeat the effect. If that is all right, say so (acceptRepeatedEffect, --accept-repeated-effect).`,
-      { seq: task.seq },
+      `Task ${task.id} ended after its effect had begun; a retry may repeat the effect. That has to be accepted (acceptRepeatedEffect).`,
+      {
+        seq: task.seq,
+        hint: `If a second effect is fine: interlock tasks retry ${task.id} --reason "…" --accept-repeated-effect.`,
+      },
     );
   }
   return {

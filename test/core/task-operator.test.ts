@@ -233,7 +233,21 @@ describe('retry', () => {
 
   it('repeats an effect that had begun only when told that this is all right', () => {
     const world = ended(fail, startGate);
-    expect(inWords(world.retry())).toBe('CONFLICT');
+    expect(world.retry()).toMatchObject({
+      code: 'CONFLICT',
+      more: {
+        hint: expect.stringContaining(
+          `interlock tasks retry ${world.task.id} --reason "…" --accept-repeated-effect`,
+        ),
+      },
+    });
+    const open = ended(unknown);
+    expect(open.retry()).toMatchObject({
+      code: 'CONFLICT',
+      more: {
+        hint: expect.stringContaining(`interlock tasks resolve ${open.task.id} --as succeeded`),
+      },
+    });
     expect(inWords(world.retry({ acceptRepeatedEffect: true }))).toBe('ok');
     expect(world.journal.at(-1)).toMatchObject({
       kind: 'retried',
