@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { ExitName } from './exit-codes.ts';
 import { toldProblems } from './handler-words.ts';
 import { discover, handlerKey } from './handlers.ts';
+import { asTyped } from './own-name.ts';
 import { plain } from './style.ts';
 import type { WorkerCall } from './worker-agent.ts';
 import { nothingToServe } from './worker-words.ts';
@@ -25,7 +26,7 @@ export async function checkHandlersOnly(call: WorkerCall): Promise<ExitName> {
     for (const { severity, says, hint } of toldProblems(problems)) {
       const word = severity === 'error' ? style.bad('fail') : style.warn('warn');
       await io.out.line(`${word}  ${plain(says)}`);
-      await io.out.line(`      ${style.faint('fix:')} ${plain(hint)}`);
+      await io.out.line(`      ${style.faint('fix:')} ${plain(asTyped(hint, io))}`);
     }
   }
   const broken = problems.filter(({ severity }) => severity === 'error').length;

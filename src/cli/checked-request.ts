@@ -13,7 +13,24 @@ export function checkedRequest<T>(schema: z.ZodType<T>, value: object): T {
   }));
   throw new TaskError(
     'INVALID_REQUEST',
-    `The request is not valid: ${issues.map(({ path, message }) => `${path || 'it'} ${message}`).join('; ')}.`,
-    { hint: 'Correct the fields named above.', details: { issues } },
+    `The request is not valid: ${issues.map(({ path, message }) => `${typedAs(path)} ${message}`).join('; ')}.`,
+    { hint: 'Correct what is named above.', details: { issues } },
   );
 }
+
+/** `notBeforeAt` → `--not-before`: what whoever reads it has typed. A policy is typed by its paths. */
+function typedAs(path: string): string {
+  const [, field = '', inside = ''] = /^(\w*)\.?(.*)$/.exec(path) ?? [];
+  const flag = Object.hasOwn(FLAGS, field) ? FLAGS[field] : undefined;
+  return flag === undefined ? path || 'it' : `${flag}${inside && ` ${inside}`}`;
+}
+
+const FLAGS: Readonly<Record<string, string>> = {
+  input: '--input',
+  idempotencyKey: '--idempotency-key',
+  effectKey: '--effect-key',
+  pool: '--pool',
+  priority: '--priority',
+  notBeforeAt: '--not-before',
+  labels: '--label',
+};

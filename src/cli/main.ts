@@ -115,7 +115,10 @@ function withKeyOrigin(error: unknown, from: string | undefined): unknown {
   if (!refused || from === undefined) return error;
   const { code, message, hint, details } = error;
   return new TaskError(code, `${message.replace(/\.$/, '')}. It came from ${from}.`, {
-    hint: code === 'UNAUTHENTICATED' ? NEW_KEY : hint,
+    hint:
+      code === 'UNAUTHENTICATED'
+        ? NEW_KEY + (from.startsWith('profile ') ? OLD_PROFILE : '')
+        : hint,
     details,
     cause: error,
   });
@@ -137,6 +140,9 @@ function withAddressOrigin(error: unknown, from: string): unknown {
   });
 }
 
+/** What `npm start` made outlives it, and another control plane at the same address knows nothing of it. */
+const OLD_PROFILE =
+  ' A profile that npm start (interlock dev) made belongs to its own control plane: for another one at that address, INTERLOCK_…_KEY or --key-file go before it.';
 const NEW_KEY =
   'Use a key that this control plane has made; an admin makes them with interlock keys new, or on its machine with --data.';
 

@@ -34,7 +34,9 @@ function bound(
 ): string {
   if (!/^Too (small|big)/.test(message)) return message;
   if (origin === 'number' || origin === 'int') return `must be ${which} ${limit}`;
-  return origin === 'string' ? `must have ${which} ${limit} characters` : message;
+  return origin === 'string'
+    ? `must have ${which} ${limit} ${Number(limit) === 1 ? 'character' : 'characters'}`
+    : message;
 }
 
 function instead({ keys, path }: z.core.$ZodIssueUnrecognizedKeys): string {

@@ -41,6 +41,13 @@ const table: readonly Row[] = [
     says: /"order\/price@x": its version "x" is no whole number from 1[\s\S]+order\/price@1/,
   },
   {
+    what: 'what is no instant, by its flag',
+    argv: [...hello('{}'), '--not-before', 'tomorrow', '--idempotency-key', ''],
+    env: producer,
+    exit: 65,
+    says: /--idempotency-key must have at least 1 character; --not-before must be/,
+  },
+  {
     what: 'type@1 and another version',
     argv: ['tasks', 'submit', 'demo/hello@1', '--schema-version', '2'],
     exit: 64,
