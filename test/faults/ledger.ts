@@ -66,7 +66,13 @@ export function wrongWith(
     if (event.kind === gate) passed.add(fence);
     if (ENDS.includes(event.kind)) {
       open = false;
-      last = passed.has(fence) ? 'past the gate' : event.kind;
+      // A host that was gone before it called the handler: the attempt is taken as one before its gate, and must have left nothing.
+      const uncalled = event.kind === 'failed' && event.data.begun === false;
+      must(
+        !uncalled || !lines.some((line) => line.fence === fence),
+        `attempt ${fence} left a line, and is told as never called`,
+      );
+      last = passed.has(fence) && !uncalled ? 'past the gate' : event.kind;
       const expected = event.kind === 'succeeded' ? 'succeeded' : undefined;
       if (expected) must(task.status === expected, `${event.kind} is in its journal`);
     }
