@@ -48,6 +48,8 @@ interface Session {
   readonly answers: ReadonlyMap<string, Answer>;
   /** Absent: all have answered, and nobody has to wait for the end of what did. */
   readonly gone?: HostGone;
+  /** It has come up: what it did not answer then is for the files to answer for. */
+  readonly up: boolean;
   readonly timedOut: boolean;
   readonly stderr: string;
 }
@@ -62,20 +64,24 @@ async function load(files: readonly string[], options: Probing): Promise<Session
   const answers = new Map<string, Answer>();
   const host = new HostProcess({ ...options, role: 'probe', id: options.nextId() }, clock, log);
   let timedOut = false;
-  const timer = () =>
-    clock.timer(probeMs, () => {
+  let up = false;
+  const timer = (ms: number) =>
+    clock.timer(ms, () => {
       timedOut = true;
       host.kill();
     });
-  let silence = timer();
+  let silence = timer(hostDefaults.probeStartMs);
+  const slow = clock.timer(hostDefaults.probeSlowMs, () => tellSlow(files, answers, up, log));
   const answered = Promise.withResolvers<undefined>();
   const alone = files.length === 1;
   host.listener = {
     frame: (frame) => {
-      if (frame.t !== 'loaded' && frame.t !== 'not-loaded') return;
-      answers.set(frame.file, frame);
+      if (frame.t !== 'loaded' && frame.t !== 'not-loaded' && frame.t !== 'pong') return;
+      up = true;
       silence.cancel();
-      silence = timer();
+      silence = timer(probeMs);
+      if (frame.t === 'pong') return;
+      answers.set(frame.file, frame);
       const more = frame.t === 'not-loaded' && frame.unplaced && alone;
       if (answers.size < files.length || more) return;
       host.kill();
@@ -87,22 +93,46 @@ async function load(files: readonly string[], options: Probing): Promise<Session
   for (const file of files) host.write(encodeFrame({ t: 'load', file, alone, ...keep }));
   const gone = await Promise.race([host.gone, answered.promise]);
   silence.cancel();
-  return { answers, ...(gone && { gone }), timedOut, stderr: host.stderrTail.text };
+  slow.cancel();
+  return { answers, ...(gone && { gone }), up, timedOut, stderr: host.stderrTail.text };
 }
 
+/** Whoever looks at a start must not think that it hangs, and knows which file it is if it does. */
+function tellSlow(
+  files: readonly string[],
+  answers: ReadonlyMap<string, unknown>,
+  up: boolean,
+  log: Log,
+): void {
+  const waiting = files.filter((file) => !answers.has(file));
+  const told = waiting.slice(0, SLOW_TOLD).join(', ');
+  const more = waiting.length > SLOW_TOLD ? ` and ${waiting.length - SLOW_TOLD} more` : '';
+  const why = up ? '' : ': the process for it has not come up yet, since this machine is busy';
+  log.info('handler.loading', `Still loading ${told}${more}${why}.`, { files: waiting.length });
+}
+
+const SLOW_TOLD = 3;
+
 async function loadAlone(file: string, options: Probing): Promise<Probed> {
-  const { answers, gone, timedOut, stderr } = await load([file], options);
+  const { answers, gone, stderr, timedOut, up } = await load([file], options);
   const answer = answers.get(file);
   if (answer !== undefined) return probed(answer, placeIn(stderr));
   if (gone?.notStarted !== undefined) {
     const hint = 'Mend that and start again.';
     return { ok: false, problem: { code: 'HOST_NOT_STARTED', message: gone.notStarted, hint } };
   }
+  if (timedOut && !up) {
+    const seconds = hostDefaults.probeStartMs / 1_000;
+    return bad(
+      `It was not looked at: the process that loads it did not come up within ${seconds} s.`,
+      'This machine is very busy: see what else runs on it, and start again.',
+    );
+  }
   if (timedOut) {
     const seconds = (options.probeMs ?? hostDefaults.probeMs) / 1_000;
     return bad(
       `It was not loaded within ${seconds} s.`,
-      'Look for a top-level await that does not end, or a loop; move it into the handler.',
+      'Look for a top-level await that does not end, or a loop, and move it into the handler. Without one this machine is too busy: wait, and start again.',
     );
   }
   const last = stderr.trim().slice(-hostDefaults.stderrToldChars);

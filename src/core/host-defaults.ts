@@ -22,8 +22,12 @@ export const hostDefaults = {
   givingMs: 50,
   /** Hosts that a task is given to, one after the other, until one takes it: the second is a new one. */
   takeHosts: 2,
-  /** A module's load at discovery, its top-level await included. */
+  /** Until a process that looks at handlers has come up: on a machine with every core busy Node alone takes seconds, and no file is to blame. */
+  probeStartMs: 30 * SECOND,
+  /** A module's load at discovery, its top-level await included, once its process has come up. */
   probeMs: 10 * SECOND,
+  /** A load that takes this long is told, so that a start does not wait in silence. */
+  probeSlowMs: 3 * SECOND,
   /** Of why a file cannot be served, in presence and status: a worker tells many, and each task that waits for one repeats it. */
   unservedToldChars: 1_000,
   /** Modules loaded for discovery at the same time: as many cores as the smallest machine has. */

@@ -5,11 +5,13 @@ import type { LoadedCode } from './protocol.ts';
 import { keepCode } from './snapshot.ts';
 
 /**
- * Role `probe`. Woken by `load` frames, which may come all at once: modules that wait do not hold up the others.
+ * Role `probe`. Says `pong` once it has come up. Woken by `load` frames, which may come all at once: modules that wait do not hold up the others.
  * Answers each with what the module declares or why it cannot be served. A file that hangs or ends the process
  * is found out by the agent's clock. Where a folder is named for it, the code of each that loads is kept there.
  */
 export function serveProbes(channel: Channel): void {
+  // It has come up: from here on its time is that of the files.
+  channel.send({ t: 'pong' });
   let graph: ModuleGraph | undefined;
   channel.onFrame((frame) => {
     if (frame.t !== 'load') return;

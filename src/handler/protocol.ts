@@ -127,7 +127,7 @@ export type FromHost =
   | { readonly t: 'back'; readonly ns: readonly number[] }
   /** Of a shared host: these calls were taken; their handlers get their inputs right after this is out. */
   | { readonly t: 'took'; readonly ns: readonly number[] }
-  /** Of a shared host: it answers a `ping`. */
+  /** Of a shared host: it answers a `ping`. Of a probe: it has come up. */
   | { readonly t: 'pong' }
   /** Of a shared host: this call ends the process (`process.exit`). */
   | { readonly t: 'exits'; readonly n: number }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProbe } from '../../src/carriers/probe.ts';
+import { hostDefaults } from '../../src/core/defaults.ts';
 import { type Discovery, discoverHandlers, type Probe } from '../../src/handler/discovery.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { memoryLog } from '../carriers/memory-log.ts';
@@ -264,6 +265,37 @@ describe('modules, loaded in a process of their own', () => {
       { type: 'exits@1', message: expect.stringMatching(/ends the process .*exit code 0.*bye/) },
       { type: 'spins@1', message: expect.stringContaining('not loaded within') },
     ]);
+  });
+
+  it('blames no file for a process that does not come up, gives what has come up its own time, and tells what takes long', async () => {
+    write({ 'a@1.mjs': GOOD });
+    const clock = systemClock();
+    const log = memoryLog();
+    const asked: number[] = [];
+    const look = (hurries: number) =>
+      createProbe({
+        ...{ log, command: hostCommand, marker, env: process.env, probeMs: 60_000 },
+        clock: {
+          ...{ now: () => clock.now(), wall: () => clock.wall() },
+          sleep: (ms, signal) => clock.sleep(ms, signal),
+          timer: (ms, fire, patience) => {
+            asked.push(ms);
+            return clock.timer(ms === hurries ? 0 : ms, fire, patience);
+          },
+        },
+      });
+    const slow = await discoverHandlers({ folder, probe: look(hostDefaults.probeStartMs) });
+    expect(slow.problems).toMatchObject([
+      {
+        message: expect.stringContaining('did not come up'),
+        hint: expect.stringContaining('busy'),
+      },
+    ]);
+    expect(asked).not.toContain(60_000);
+    const found = await discoverHandlers({ folder, probe: look(hostDefaults.probeSlowMs) });
+    expect(keys(found)).toEqual(['a@1']);
+    expect(asked).toContain(60_000);
+    expect(log.events).toContain('handler.loading');
   });
 
   it('serves nothing, in words, where no process can be started', async () => {
