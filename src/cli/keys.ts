@@ -167,6 +167,16 @@ function isOf(profile: Profile, url: string): boolean {
   }
 }
 
+/**
+ * What to know of a refused key from a profile, as a sentence that follows another; empty for other places. What `npm start`
+ * made outlives it, and another control plane at the same address knows nothing of it.
+ */
+export function oldProfile(from: string): string {
+  return from.startsWith('profile ')
+    ? ' A profile that npm start (interlock dev) made fits its own control plane only: for another one at that address, INTERLOCK_…_KEY and --key-file go before it.'
+    : '';
+}
+
 /** Where was looked for a key in vain. */
 export function missingWords(
   { keyFile, env, profile, url }: KeyPlaces,

@@ -7,6 +7,7 @@ import type { Call, Command, Io } from './command.ts';
 import { type ConfigFile, configError, readConfigFile } from './config-file.ts';
 import { type ExitName, exitCode } from './exit-codes.ts';
 import { failureJson, failureText, toFailure } from './failure.ts';
+import { oldProfile } from './keys.ts';
 import { asTyped } from './own-name.ts';
 import { findProfile, type Profile } from './profile.ts';
 import type { Surroundings, settingTable } from './setting-table.ts';
@@ -115,10 +116,7 @@ function withKeyOrigin(error: unknown, from: string | undefined): unknown {
   if (!refused || from === undefined) return error;
   const { code, message, hint, details } = error;
   return new TaskError(code, `${message.replace(/\.$/, '')}. It came from ${from}.`, {
-    hint:
-      code === 'UNAUTHENTICATED'
-        ? NEW_KEY + (from.startsWith('profile ') ? OLD_PROFILE : '')
-        : hint,
+    hint: code === 'UNAUTHENTICATED' ? NEW_KEY + oldProfile(from) : hint,
     details,
     cause: error,
   });
@@ -140,9 +138,6 @@ function withAddressOrigin(error: unknown, from: string): unknown {
   });
 }
 
-/** What `npm start` made outlives it, and another control plane at the same address knows nothing of it. */
-const OLD_PROFILE =
-  ' A profile that npm start (interlock dev) made belongs to its own control plane: for another one at that address, INTERLOCK_…_KEY or --key-file go before it.';
 const NEW_KEY =
   'Use a key that this control plane has made; an admin makes them with interlock keys new, or on its machine with --data.';
 

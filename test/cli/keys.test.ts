@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findKey, type KeyPlaces, keyCandidates } from '../../src/cli/keys.ts';
+import { findKey, type KeyPlaces, keyCandidates, oldProfile } from '../../src/cli/keys.ts';
 import { findProfile, PROFILE, type Profile, writeProfile } from '../../src/cli/profile.ts';
 import { temporaryFolder } from './world.ts';
 
@@ -21,6 +21,13 @@ function keyFile(text = 'il_file\n'): string {
   writeFileSync(file, text, { mode: 0o600 });
   return file;
 }
+
+it('a refused key of a profile may be that of another control plane; one of a variable is no such case', () => {
+  expect(oldProfile('profile /p/.interlock/profile.json')).toMatch(
+    /npm start .+ fits its own control plane only: .+ INTERLOCK_…_KEY and --key-file go before it/,
+  );
+  expect(oldProfile('INTERLOCK_ADMIN_KEY')).toBe('');
+});
 
 describe('the key of a command', () => {
   it('comes from --key-file before the environment before a configured key file before the profile', async () => {

@@ -261,6 +261,15 @@ describe('interlock-worker --check', () => {
     expect(proc.out).toBe('ok    demo/hello@1  pure\n');
   });
 
+  it('prints a command of a hint as it can be typed', async () => {
+    const handlers = handlersFolder({
+      'tries@1.mjs': `export const maxAttempts = 3;\n${GOOD}`,
+    });
+    const proc = processes.start('interlock-worker', ['--check', '--handlers', handlers]);
+    await proc.ending();
+    expect(proc.out).toMatch(/fix: .*bin\/interlock tasks submit --policy maxAttempts=/);
+  });
+
   it('F39 names names that differ in case only, as an error', async () => {
     const handlers = handlersFolder({ 'resize@1.mjs': GOOD, 'Resize@1.mjs': GOOD });
     const proc = processes.start('interlock-worker', ['--check', '--handlers', handlers]);

@@ -2,7 +2,7 @@ import { type DoctorAnswer, doctorAnswer, type KeyKind } from '../../contract/in
 import type { Door } from '../../wire/door.ts';
 import { READERS } from '../connect.ts';
 import { durationWords } from '../duration.ts';
-import { type FoundKey, KEY_VARIABLES, type KeyCandidate } from '../keys.ts';
+import { type FoundKey, KEY_VARIABLES, type KeyCandidate, oldProfile } from '../keys.ts';
 import { type Check, fail, ok, skip, warn } from './check.ts';
 import type { Reader } from './hints.ts';
 import { NOT_REACHED } from './not-reached.ts';
@@ -177,8 +177,8 @@ function placeFor(kind: string): string {
   return KEY_VARIABLES.find(([known]) => known === (kind as KeyKind))?.[1] ?? 'its own place';
 }
 
-function refusedFix({ kind }: FoundKey): string {
-  return `Make a new one: interlock keys new "my key" --kind ${kind ?? 'task-producer'}, with an admin key or with --data on the control plane's machine.`;
+function refusedFix({ kind, from }: FoundKey): string {
+  return `Make a new one: interlock keys new "my key" --kind ${kind ?? 'task-producer'}, with an admin key or with --data on the control plane's machine.${oldProfile(from)}`;
 }
 
 const NO_KEY =
