@@ -131,14 +131,17 @@ export class ServiceClient {
    * One batch call, made once: the answers of its items, or what became of the call as a whole.
    * @param texts the items' bodies. @param how its `timeoutMs` is that of the call [10 s].
    */
-  submitBatch(
+  async submitBatch(
     texts: readonly string[],
     { timeoutMs, signal }: CallOptions,
   ): Promise<HttpAnswer<BatchItems>> {
     this.#learnLimits();
     const text = `[${texts.join(',')}]`;
     const call = { method: 'POST', path: '/tasks/batch', text, timeoutMs, signal } as const;
-    return this.#once<BatchItems>({ ...call, ...itemsTaken });
+    const answer = await this.#once<BatchItems>({ ...call, ...itemsTaken });
+    const { kind } = answer;
+    if (kind === 'refused' && (answer.status === 400 || answer.status === 413)) this.#doubtLimits();
+    return answer;
   }
 
   /** Batches begin with the contract's limits: nobody waits for those of the peer. */
@@ -146,6 +149,11 @@ export class ServiceClient {
     if (this.#info || this.clock.now() < this.#learnAgainAt) return;
     this.#learnAgainAt = this.clock.now() + submitDefaults.batchPauseMs;
     void this.discover({ timeoutMs: 0 }).catch(() => {});
+  }
+
+  /** It may take less by now than it told: asked again by the next batch, once in a while, for it may be something in this one. */
+  #doubtLimits(): void {
+    if (this.clock.now() >= this.#learnAgainAt) this.#info = undefined;
   }
 
   getTask(id: string, how?: CallOptions): Promise<TaskView> {

@@ -174,6 +174,25 @@ describe('submitMany', () => {
     expect(people.bodies('/tasks')).toHaveLength(1);
   });
 
+  it('asks once for the limits when a batch is refused whole, and keeps to smaller ones from then on', async () => {
+    const people = await People.start();
+    const producer = await people.producer();
+    await people.settled(producer.submitMany(many(2)));
+    // Another one answers at that address from now on.
+    people.mishap = async (go, { path, body }) => {
+      if (path === '/tasks/batch' && (body as unknown[]).length > 3) return html(413);
+      if (path !== '/') return undefined;
+      const info = (await (await go()).json()) as { limits: object };
+      return Response.json({ ...info, limits: { ...info.limits, batch: 3 } });
+    };
+    for (const count of [8, 7]) {
+      const outcomes = await people.settled(producer.submitMany(many(count)));
+      expect(outcomes.every(({ ok }) => ok)).toBe(true);
+    }
+    expect(batchSizes(people)).toEqual([2, 8, 4, 2, 2, 4, 2, 2, 3, 3, 1]);
+    expect(people.sent.filter(({ path }) => path === '/')).toHaveLength(2);
+  });
+
   it('ends with what it has when its time is over', async () => {
     const people = await People.start();
     const producer = await people.producer();
