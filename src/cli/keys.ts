@@ -173,7 +173,7 @@ function isOf(profile: Profile, url: string): boolean {
  */
 export function oldProfile(from: string): string {
   return from.startsWith('profile ')
-    ? ' A profile that npm start (interlock dev) made fits its own control plane only: for another one at that address, INTERLOCK_…_KEY and --key-file go before it.'
+    ? ' A profile that npm start made fits its own control plane only: for another one at that address, INTERLOCK_…_KEY and --key-file go before it.'
     : '';
 }
 

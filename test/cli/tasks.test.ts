@@ -214,7 +214,8 @@ it('retries what has failed, and asks before an effect may be repeated', async (
   expect((await run('tasks', 'watch', id)).code).toBe(exitCodes['task-failed'].code);
   const careless = await run('tasks', 'retry', id, '--reason', 'again');
   expect(careless.code).not.toBe(0);
-  expect(careless.err).toMatch(/effect/);
+  expect(careless.err).toMatch(/next .+tasks retry tsk_\w+ --reason "…" --accept-repeated-effect/);
+  expect(careless.err).not.toContain('acceptRepeatedEffect');
   const careful = await run('tasks', 'retry', id, '--reason', 'again', '--accept-repeated-effect');
   expect(careful).toMatchObject({ code: 0, out: expect.stringContaining('will run again') });
   expect((await run('tasks', 'watch', id)).code).toBe(0);

@@ -1,3 +1,4 @@
+import { TaskError } from '../../contract/index.ts';
 import { defineCommand } from '../command.ts';
 import { connect, connectionSettings, OPERATORS } from '../connect.ts';
 import { integerArgument } from '../json-input.ts';
@@ -29,13 +30,15 @@ export const tasksRetry = defineCommand({
       );
     await using connected = await connect(call, OPERATORS);
     const { seq } = await connected.client.getTask(args['task-id']);
-    const task = await connected.client.retry(args['task-id'], {
-      actionId: connected.actionId(),
-      ifSeq: seq,
-      attempts: integerArgument(args.attempts, '--attempts', 1, 1_000, 'tasks retry') ?? 1,
-      ...(args['accept-repeated-effect'] && { acceptRepeatedEffect: true }),
-      reason: args.reason,
-    });
+    const task = await connected.client
+      .retry(args['task-id'], {
+        actionId: connected.actionId(),
+        ifSeq: seq,
+        attempts: integerArgument(args.attempts, '--attempts', 1, 1_000, 'tasks retry') ?? 1,
+        ...(args['accept-repeated-effect'] && { acceptRepeatedEffect: true }),
+        reason: args.reason,
+      })
+      .catch(asFlags);
     if (json) await io.out.line(JSON.stringify(task));
     else {
       await io.out.line(`${style.state(task.status)} ${task.id} will run again`);
@@ -44,3 +47,15 @@ export const tasksRetry = defineCommand({
     return 'ok';
   },
 });
+
+/** The control plane names the field that was missing; the next step has it as a flag already. */
+function asFlags(error: unknown): never {
+  if (!(error instanceof TaskError)) throw error;
+  const { code, message, hint, details, retryable } = error;
+  throw new TaskError(code, message.replace(' (acceptRepeatedEffect)', ''), {
+    hint,
+    details,
+    retryable,
+    cause: error,
+  });
+}
