@@ -86,8 +86,7 @@ export const controlPlane = [
     file: 'src/core/task-end.ts',
     find: 'const earlier = effectMayBe(before.error);',
     replace: 'const earlier = false;',
-    worlds: ['effects'],
-    faults: 'inputRefused=0.5,handlerFails=0.5',
+    unseen: 'the operator there acts only on what waits for a decision',
     tests: ['test/core/task-operator', 'test/core/task.property'],
   },
   {

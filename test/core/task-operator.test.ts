@@ -312,6 +312,17 @@ describe('retry', () => {
       needsLeave(expired);
     });
 
+    it('asks again where its late word that it called no handler is taken', () => {
+      const world = accepted();
+      world.claim(startGate);
+      world.say(start);
+      world.say(lost);
+      expect(inWords(world.say(failUncalled))).toBe('STALE_ATTEMPT recorded');
+      world.resolve('late-report');
+      expect(world.task).toMatchObject({ status: 'failed', error: { begun: false, attempt: 2 } });
+      needsLeave(world);
+    });
+
     it('has nothing to ask once somebody has resolved it, and says nothing of it where it succeeds', () => {
       const world = accepted();
       world.claim(startGate);
