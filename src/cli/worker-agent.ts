@@ -210,7 +210,12 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   // One that is refused, or told to go, serves nothing.
   const gone = await Promise.race([worker.ended, worker.start()]);
   if (gone !== undefined) return over(gone);
-  log.info('worker.ready', summary(call, address.shown, discovery), {
+  const { notClaiming, state } = worker.status();
+  const held = notClaiming ?? (worker.heard ? undefined : 'the control plane does not answer yet');
+  const says = `${summary(call, address.shown, discovery)}${held === undefined ? '' : ` It claims nothing yet: ${held}`}`;
+  // One that was told to go while it loaded says so itself.
+  const level = state === 'draining' ? 'debug' : held === undefined ? 'info' : 'warn';
+  log[level]('worker.ready', says, {
     workerId: settings.workerId,
     pid: process.pid,
     pools: settings.pools,

@@ -30,6 +30,8 @@ export class ClaimLoop {
   /** A claim without an answer: asked again as it was. */
   #unanswered: ClaimRequest | undefined;
   #failures = 0;
+  /** It was told that claims get no answer. */
+  #silent = false;
   /** Not before that, whatever wakes it: after a failure, or as the control plane asked. */
   #retryAt = Number.NEGATIVE_INFINITY;
   /** Of the last claim that brought nothing and came after another that brought nothing, or ended the wait of one. */
@@ -204,6 +206,11 @@ export class ClaimLoop {
   ): Promise<void> {
     const { clock } = this.#ctx.ports;
     this.#unanswered = undefined;
+    if (this.#failures > 0 && this.#silent)
+      this.#ctx.ports.log.info('claim.answered', 'Claims are answered again.', {
+        failures: this.#failures,
+      });
+    this.#silent = false;
     this.#failures = 0;
     this.#answeredAt = clock.now();
     this.#pollAfterMs = answer.value.pollAfterMs;
@@ -244,12 +251,14 @@ export class ClaimLoop {
     const level = this.#failures === 1 ? 'warn' : 'debug';
     if (answer.kind === 'no-answer') {
       this.#unanswered = withoutWait(request);
-      if (answer.cause !== 'aborted')
+      if (answer.cause !== 'aborted') {
+        this.#silent ||= level === 'warn';
         log[level](
           'claim.no-answer',
           `The claim got no answer: ${answer.why} ${this.#goesOn(pause)}`,
           { failures: this.#failures },
         );
+      }
       return;
     }
     // Refused for now, it may still have been carried out; refused for good, a repetition needs no memory of it.

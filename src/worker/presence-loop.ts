@@ -9,7 +9,8 @@ import { workerDefaults } from '../core/defaults.ts';
 import type { Answer } from '../ports/transport.ts';
 import type { Attempts } from './attempts.ts';
 import type { WorkerContext } from './context.ts';
-import { keyRetry, pauseMs, refusesKey } from './refusals.ts';
+import { endsStart, keyRetry, pauseMs, refusesKey } from './refusals.ts';
+import { refusedKeyWords } from './refused-key.ts';
 
 export class PresenceLoop {
   readonly #ctx: WorkerContext;
@@ -49,7 +50,7 @@ export class PresenceLoop {
   /** The first one, before anything else is sent. The answer is for the caller too. */
   async first(): Promise<Answer<PresenceAnswer>> {
     const answer = await this.#send(this.#state());
-    await this.#after(answer);
+    await this.#after(answer, endsStart(answer));
     return answer;
   }
 
@@ -83,7 +84,7 @@ export class PresenceLoop {
   }
 
   /** Decides when the next one is due: changes that come in a burst are told once, and a pause that was asked for is kept. */
-  async #after(answer: Answer<PresenceAnswer>): Promise<void> {
+  async #after(answer: Answer<PresenceAnswer>, atStart = false): Promise<void> {
     const { clock, random } = this.#ctx.ports;
     if (answer.kind === 'ok') {
       this.#failures = 0;
@@ -101,7 +102,11 @@ export class PresenceLoop {
     this.#notBefore = clock.now() + pause;
     this.#dueAt = this.#notBefore;
     this.#ctx.contact.nextCallAt = this.#dueAt;
-    if (key && (await this.#ctx.keyRefused(answer.status, answer.problem, answer.sentAt)))
+    if (key && atStart) {
+      // Who starts the worker reads the key once more; it ends where that is refused too.
+      const why = refusedKeyWords(answer.status, answer.problem, false);
+      this.#ctx.ports.spool.refusal.tell(why);
+    } else if (key && (await this.#ctx.keyRefused(answer.status, answer.problem, answer.sentAt)))
       this.#notBefore = this.#dueAt = Number.NEGATIVE_INFINITY;
   }
 

@@ -1,6 +1,7 @@
 import type { Problem } from '../contract/index.ts';
 import { type Backoff, backoffMs } from '../core/backoff.ts';
 import { workerDefaults } from '../core/defaults.ts';
+import type { Answer } from '../ports/transport.ts';
 
 /** What the refusal of a call means where its own code does not say it. */
 
@@ -16,6 +17,11 @@ export function refusesKey(
   if (status !== 404) return false;
   const ours = project !== undefined && problem.project === project;
   return !(ours && problem.code === 'NOT_FOUND' && problem.kind === 'attempt');
+}
+
+/** The first presence of a worker is refused for its key: with that it does not start. */
+export function endsStart<T>(answer: Answer<T>): answer is Extract<Answer<T>, { kind: 'refused' }> {
+  return answer.kind === 'refused' && (answer.status === 401 || answer.status === 403);
 }
 
 /** Of a `403 SCOPE_DENIED` for what a key is limited to (section 9). */

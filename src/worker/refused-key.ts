@@ -1,11 +1,18 @@
 import type { Problem } from '../contract/index.ts';
 import { sentence } from '../contract/sentence.ts';
 
-/** Why nothing is claimed while the control plane refuses the key or the address, and what to do about it. */
-export function refusedKeyWords(status: number, { code, detail, title }: Problem): string {
+/**
+ * Why nothing is claimed while the control plane refuses the key or the address, and what to do about it.
+ * @param stays the worker goes on and reads its key again; else its end says what to do.
+ */
+export function refusedKeyWords(
+  status: number,
+  { code, detail, title }: Problem,
+  stays = true,
+): string {
   const why = `the control plane refused our key or address (${status} ${code}): ${detail ?? title ?? 'no detail'}`;
   // Other refusals are not about which key it is.
-  if (status !== 401) return why;
+  if (status !== 401 || !stays) return why;
   return `${sentence(why)} ${NEXT}`;
 }
 

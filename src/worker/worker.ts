@@ -4,13 +4,12 @@
  * Runs at the same time: claim-loop, renew-loop, report-loop, presence-loop, hint-loop, discovery-loop, and one
  * run-attempt for each attempt. They share `WorkerContext` and `Attempts` and wake each other through flags; none waits for another.
  */
-import type { KeptHandler, PresenceAnswer, UnservedHandler } from '../contract/index.ts';
+import type { KeptHandler, UnservedHandler } from '../contract/index.ts';
 import { CONTRACT_VERSION } from '../contract/limits.ts';
 import { noCommonContract } from '../core/contract-versions.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import { onSignal } from '../core/drain.ts';
 import type { Contact } from '../core/readiness.ts';
-import type { Answer } from '../ports/transport.ts';
 import { ClaimLoop } from './claim-loop.ts';
 import { contactOf } from './contact.ts';
 import {
@@ -25,7 +24,7 @@ import { Drain, orUntil } from './drain.ts';
 import { HintLoop } from './hint-loop.ts';
 import { PresenceLoop } from './presence-loop.ts';
 import { recover } from './recovery.ts';
-import { limitOf } from './refusals.ts';
+import { endsStart, limitOf } from './refusals.ts';
 import { RenewLoop } from './renew-loop.ts';
 import { RunAttempt } from './run-attempt.ts';
 import { Served } from './served.ts';
@@ -100,9 +99,9 @@ export class Worker {
     const lost = await recover(this.#ctx, this.#run);
     if (this.#closed) return;
     let hello = await this.#presence.first();
-    if (keyRefused(hello) && (await this.#ctx.readKeyAgain(hello.sentAt)))
+    if (endsStart(hello) && (await this.#ctx.readKeyAgain(hello.sentAt)))
       hello = await this.#presence.first();
-    if (keyRefused(hello)) {
+    if (endsStart(hello)) {
       const { problem, status } = hello;
       await this.#finish({
         why: 'key-refused',
@@ -213,6 +212,11 @@ export class Worker {
     return new Set([...served, ...this.#run.attempts.codes()]);
   }
 
+  /** The control plane has answered a presence of this worker. */
+  get heard(): boolean {
+    return this.#ctx.project !== undefined;
+  }
+
   status(): WorkerStatus {
     return workerStatus(this.#ctx, this.#run);
   }
@@ -319,12 +323,6 @@ export class Worker {
 
 /** Ends after which nobody would hear a goodbye, or nothing may be said any more. */
 const SILENT: readonly WorkerEnd['why'][] = ['spool-lost', 'key-refused', 'contract-mismatch'];
-
-function keyRefused(
-  answer: Answer<PresenceAnswer>,
-): answer is Extract<Answer<PresenceAnswer>, { kind: 'refused' }> {
-  return answer.kind === 'refused' && (answer.status === 401 || answer.status === 403);
-}
 
 /** `Promise.withResolvers`, which Node 20 has not: the SDK's worker runs there too. */
 function deferred<T>(): { readonly promise: Promise<T>; resolve(value: T): void } {

@@ -61,6 +61,23 @@ it('where no worker is online at all, that one line says it', () => {
   expect([...checkUnserved(none), ...checkNotLoaded(['my/new@1'], none)]).toEqual([]);
 });
 
+it('what waits for a file that its worker cannot serve is told with that file', () => {
+  const unservedHandlers = [
+    {
+      ...{ file: 'demo/bad@1.mjs', type: 'demo/bad', schemaVersion: 1 },
+      ...{ why: 'demo/bad@1.mjs: it does not load.', since: garage.lastSeenAt },
+    },
+  ];
+  const { workers } = workerList.parse({ workers: [{ ...garage, unservedHandlers }] });
+  const { types } = typeList.parse({ types: [waiting('demo/bad')] });
+  expect(checkUnserved({ types, workers })).toMatchObject([
+    {
+      says: '1 task waits for what nobody serves: no worker for demo/bad@1 in pool default: garage does not serve it: demo/bad@1.mjs: it does not load.',
+      fix: expect.stringContaining('Mend that file'),
+    },
+  ]);
+});
+
 it('doctor tells what nobody serves, and a handler that no worker has loaded', async () => {
   const plane = await startPlane();
   const presence = {

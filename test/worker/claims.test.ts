@@ -380,3 +380,12 @@ it('does not hammer a control plane that refuses its claims', async () => {
   expect(new Set(ids).size).toBe(ids.length);
   expect(world.log.of('claim.refused').filter(({ level }) => level === 'warn').length).toBe(1);
 });
+
+it('says once that claims get no answer, and once that they are answered again', async () => {
+  const world = new SimWorld();
+  world.transport.onCall('claim', () => noAnswer('cut'), 3);
+  await world.start();
+  await world.advance(120_000);
+  expect(world.log.of('claim.no-answer').filter(({ level }) => level === 'warn').length).toBe(1);
+  expect(world.log.of('claim.answered').length).toBe(1);
+});

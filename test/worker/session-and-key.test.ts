@@ -64,6 +64,8 @@ it('ends at its first start where the key is refused, having claimed and sent no
     const kinds = new Set(world.transport.calls.map(({ kind }) => kind));
     expect([...kinds]).toEqual(['present']);
     expect(world.transport.keyReads).toBe(1);
+    // Its end says it; nothing is read again by itself.
+    expect(world.log.of('claim.paused')).toEqual([]);
     expect((await world.worker.drain()).why).toBe('key-refused');
   }
 });

@@ -6,7 +6,7 @@ import {
   type WorkerView,
   workerList,
 } from '../../contract/index.ts';
-import { waitsFor } from '../../core/waiting-for.ts';
+import { notServedBy, waitsFor } from '../../core/waiting-for.ts';
 import { type Check, warn } from './check.ts';
 import type { Reader } from './hints.ts';
 
@@ -44,18 +44,23 @@ export function checkUnserved(served: Served | undefined): Check[] {
     .flatMap((one) =>
       one.pools.flatMap((pool) => {
         const { served, words } = waitsFor({ ...one, pool }, facts);
-        return served ? [] : [{ ...one, pool, words, only: one.pools.length === 1 }];
+        const broken = notServedBy(one, facts) !== undefined;
+        return served ? [] : [{ ...one, pool, words, broken, only: one.pools.length === 1 }];
       }),
     );
-  const lines = places.slice(0, TOLD_MAX).map(({ type, schemaVersion, queued, words, only }) => {
-    const name = typeKey(type, schemaVersion);
-    const waits = !only ? 'Tasks wait' : queued === 1 ? '1 task waits' : `${queued} tasks wait`;
-    return warn(
-      'queue',
-      `${waits} for what nobody serves: ${words}`,
-      `Start a worker that serves it there. If name, version or pool is a slip, submit again as it is served and cancel what waits: interlock tasks list --status queued --type ${name}`,
-    );
-  });
+  const lines = places
+    .slice(0, TOLD_MAX)
+    .map(({ type, schemaVersion, queued, words, broken, only }) => {
+      const name = typeKey(type, schemaVersion);
+      const waits = !only ? 'Tasks wait' : queued === 1 ? '1 task waits' : `${queued} tasks wait`;
+      return warn(
+        'queue',
+        `${waits} for what nobody serves: ${words}`,
+        broken
+          ? 'Mend that file. On the machine of that worker, --handlers with its folder has a line of its own for it below.'
+          : `Start a worker that serves it there. If name, version or pool is a slip, submit again as it is served and cancel what waits: interlock tasks list --status queued --type ${name}`,
+      );
+    });
   const more = places.length - lines.length;
   return more <= 0
     ? lines
