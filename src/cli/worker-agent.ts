@@ -214,7 +214,8 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   const held = notClaiming ?? (worker.heard ? undefined : 'the control plane does not answer yet');
   const says = `${summary(call, address.shown, discovery)}${held === undefined ? '' : ` It claims nothing yet: ${held}`}`;
   // One that was told to go while it loaded says so itself.
-  const level = state === 'draining' ? 'debug' : held === undefined ? 'info' : 'warn';
+  const goes = state === 'draining' || state === 'stopped';
+  const level = goes ? 'debug' : held === undefined ? 'info' : 'warn';
   log[level]('worker.ready', says, {
     workerId: settings.workerId,
     pid: process.pid,
