@@ -50,7 +50,7 @@ import type { KeySource } from '../wire/key.ts';
 import { type CallOptions, checkCall } from './call-options.ts';
 import { insist, Patience } from './patience.ts';
 import { SubmitQueue } from './submit-queue.ts';
-import { type BatchItems, submitted } from './submitted.ts';
+import { type BatchItems, refusesWhole, submitted } from './submitted.ts';
 import { readTaskHints, type TaskHintListener } from './task-hints.ts';
 
 export interface ServiceClientOptions {
@@ -140,7 +140,7 @@ export class ServiceClient {
     const call = { method: 'POST', path: '/tasks/batch', text, timeoutMs, signal } as const;
     const answer = await this.#once<BatchItems>({ ...call, ...itemsTaken });
     const { kind } = answer;
-    if (kind === 'refused' && (answer.status === 400 || answer.status === 413)) this.#doubtLimits();
+    if (kind === 'refused' && refusesWhole(answer.status)) this.#doubtLimits();
     return answer;
   }
 

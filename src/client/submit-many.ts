@@ -10,7 +10,7 @@ import type { HttpAnswer } from '../wire/judge.ts';
 import { clientClosed } from './closed.ts';
 import { toTaskError, worthAgain } from './errors.ts';
 import type { CallOptions, ServiceClient } from './service-client.ts';
-import { judgeSubmitted } from './submitted.ts';
+import { judgeSubmitted, refusesWhole } from './submitted.ts';
 
 /** What became of one of many tasks. */
 export type SubmitOutcome =
@@ -131,11 +131,8 @@ async function sendSingle(
 
 /** `too-large`: its tasks were there already, and come with their results. */
 function saysNothing(answer: Exclude<HttpAnswer<unknown>, { kind: 'ok' }>): boolean {
-  return answer.kind === 'refused' ? WHOLE.has(answer.status) : answer.cause === 'too-large';
+  return answer.kind === 'refused' ? refusesWhole(answer.status) : answer.cause === 'too-large';
 }
-
-/** Statuses of a batch that was refused as a whole: no JSON, too many items, too many bytes. */
-const WHOLE: ReadonlySet<number> = new Set([400, 413]);
 
 /** The peer's limits, or those of the contract where it does not tell them now. */
 async function limitsOf(client: ServiceClient, how: CallOptions): Promise<BatchLimits> {

@@ -28,3 +28,8 @@ export function judgeSubmitted(
     sentAt,
   };
 }
+
+/** Statuses of a batch that was refused as a whole: no JSON, too many items, too many bytes. */
+export function refusesWhole(status: number): boolean {
+  return status === 400 || status === 413;
+}
