@@ -1,7 +1,10 @@
 /** Small servers on ports of their own, for behaviour that lies below HTTP; all end after each test. */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
+import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { afterEach } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/system/clock.ts';
@@ -41,6 +44,24 @@ export async function httpPeer(listener: RequestListener, host = '127.0.0.1'): P
     return new Promise((resolve) => server.close(resolve));
   });
   return { port, url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`, sockets };
+}
+
+export const certificates = join(import.meta.dirname, 'certificates');
+
+/** With the certificate of that name. Default: it answers as `plainCall` takes it. @returns its port. */
+export async function httpsPeer(
+  name: string,
+  listener: RequestListener = (_, response) => response.end(JSON.stringify({ ok: true })),
+): Promise<number> {
+  const read = (end: string) => readFileSync(join(certificates, `${name}.${end}`));
+  const server = createHttps({ key: read('key'), cert: read('pem') }, listener);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  afterTest(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port;
 }
 
 export async function tcpPeer(

@@ -1,21 +1,17 @@
 /** How connections of plain calls end: by answers that say so, by resets, by TLS that breaks. */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { createServer as createHttps } from 'node:https';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/system/clock.ts';
 import { readBody } from '../../src/wire/body.ts';
 import { openFetch } from '../../src/wire/open-fetch.ts';
-import { afterTest, tcpPeer } from './peers.ts';
-
-const folder = join(import.meta.dirname, 'certificates');
+import { afterTest, certificates, httpsPeer, tcpPeer } from './peers.ts';
 
 /** One connection at a time. @returns the status and the text of each answer. */
 function caller() {
-  const net = { caFile: join(folder, 'authority.pem'), lookup: async () => ['127.0.0.1'] };
+  const net = { caFile: join(certificates, 'authority.pem'), lookup: async () => ['127.0.0.1'] };
   const own = openFetch({ clock: systemClock(), connections: { calls: 1, stream: 1 }, ...net });
   afterTest(() => own.close());
   return async (url: string) => {
@@ -47,15 +43,7 @@ describe('an answer that ends its connection, by a peer that leaves the closing 
 describe('a connection with TLS', () => {
   /** What stands in front of an https peer, and may cut or garble: its newest connection to us. */
   async function front(listener: RequestListener) {
-    const read = (end: string) => readFileSync(join(folder, `right.${end}`));
-    const server = createHttps({ key: read('key'), cert: read('pem') }, listener);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    afterTest(() => {
-      server.closeAllConnections();
-      return new Promise((resolve) => server.close(resolve));
-    });
-    const behind = (server.address() as AddressInfo).port;
+    const behind = await httpsPeer('right', listener);
     const opened: Socket[] = [];
     const { port } = await tcpPeer((socket) => {
       opened.push(socket);

@@ -8,30 +8,22 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/system/clock.ts';
 import { openFetch } from '../../src/wire/open-fetch.ts';
 import { proxyFromEnvironment } from '../../src/wire/proxy.ts';
-import { afterTest, deadPort, openDoor, plainCall, tcpPeer } from './peers.ts';
+import {
+  afterTest,
+  certificates,
+  deadPort,
+  httpsPeer,
+  openDoor,
+  plainCall,
+  tcpPeer,
+} from './peers.ts';
 
-const folder = join(import.meta.dirname, 'certificates');
-const caFile = join(folder, 'authority.pem');
+const caFile = join(certificates, 'authority.pem');
 const lookup = () => Promise.resolve(['127.0.0.1']);
 const hasIpv6 = Object.values(networkInterfaces()).some((one) =>
   one?.some(({ address }) => address === '::1'),
 );
 if (!hasIpv6) console.log('This machine has no ::1: a proxy with an IPv6 address is not tried.');
-const OK = JSON.stringify({ ok: true });
-
-async function httpsPeer(name: string): Promise<number> {
-  const read = (end: string) => readFileSync(join(folder, `${name}.${end}`));
-  const server = createHttps({ key: read('key'), cert: read('pem') }, (_, response) =>
-    response.end(OK),
-  );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  afterTest(() => {
-    server.closeAllConnections();
-    return new Promise((resolve) => server.close(resolve));
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 /** A proxy that opens a tunnel where `answer` lets it; tells what it was asked. */
 async function proxyPeer(answer: (head: string) => string = () => 'HTTP/1.1 200 OK\r\n\r\n') {
@@ -123,7 +115,7 @@ describe('https', () => {
     const damaged = join(mkdtempSync(join(tmpdir(), 'interlock-ca-')), 'damaged.pem');
     afterTest(() => rmSync(dirname(damaged), { recursive: true }));
     writeFileSync(damaged, readFileSync(caFile, 'utf8').replace(/\nM.{40}/, '\nAAAA'));
-    for (const file of [join(folder, 'none.pem'), join(folder, 'right.key'), damaged]) {
+    for (const file of [join(certificates, 'none.pem'), join(certificates, 'right.key'), damaged]) {
       expect(() => openFetch({ clock, caFile: file })).toThrow(
         expect.objectContaining({ code: 'CA_FILE_UNREADABLE' }),
       );
@@ -177,7 +169,7 @@ describe('a proxy', () => {
   it.skipIf(!hasIpv6)(
     'may speak TLS itself, with a private authority, and have an IPv6 address',
     async () => {
-      const read = (end: string) => readFileSync(join(folder, `right.${end}`));
+      const read = (end: string) => readFileSync(join(certificates, `right.${end}`));
       const port = await httpsPeer('right');
       const proxy = createHttps({ key: read('key'), cert: read('pem') });
       const asked: string[] = [];
