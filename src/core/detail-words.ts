@@ -17,6 +17,11 @@ function wordsOf(name: string, value: unknown, timeOf: (at: string) => string): 
   if (name === 'begunAt' || name === 'claimedAt')
     return typeof value === 'string' ? `${name.slice(0, -2)} at ${timeOf(value)}` : undefined;
   if (typeof value !== 'object' || value === null) return undefined;
+  if (name === 'stack' && Array.isArray(value)) {
+    const [at, ...callers] = value.map(String);
+    if (at === undefined) return undefined;
+    return `thrown at ${at}${callers.length > 0 ? `, called from ${callers.join(', ')}` : ''}`;
+  }
   const facts = value as Readonly<Record<string, unknown>>;
   if (name === 'lastProgress' && typeof facts.at === 'string') {
     const { percent, message } = facts;

@@ -2,6 +2,7 @@
  * One handler call from its input to its outcome. Phases: checking (input), running, over. The first outcome
  * wins: whatever the handler does or throws after it changes nothing.
  */
+import { resolve } from 'node:path';
 import { cutText, type TaskFailure } from '../contract/errors.ts';
 import { copyPlain, toJson } from '../contract/json.ts';
 import { bounds } from '../contract/limits.ts';
@@ -40,10 +41,10 @@ export function startCall(handler: Handler, job: CallJob, door: ContextDoor): Ru
   });
   const crashed = (thrown: unknown) => {
     if (over) return;
-    const { brand, failure, opinion, stack } = readThrown(thrown);
+    const { brand, failure, opinion, stack } = readThrown(thrown, folderOf(handler, job));
     if (control.stopped && !opinion) return settle({ how: 'stopped' });
     if (brand === 'unknown') return settle({ how: 'unknown', error: failure });
-    // An ordinary error has no more than its message in the report; where it came from is in the log.
+    // The report has its message and the places in the handler's own code; the log has the whole stack.
     if (brand === undefined && stack !== undefined) door.log('error', stack);
     settle({ how: 'threw', error: failure });
   };
@@ -55,6 +56,11 @@ export function startCall(handler: Handler, job: CallJob, door: ContextDoor): Ru
     refuseGate: (why) => control.refuseGate(why),
     crashed,
   };
+}
+
+/** The handlers folder: a file lies in it as deep as its type has parts. In a program the folder that it was started in. */
+function folderOf({ file }: Handler, { type }: CallJob): string {
+  return file === undefined ? process.cwd() : resolve(file, ...type.split('/').map(() => '..'));
 }
 
 async function run(handler: Handler, job: CallJob, control: ContextControl): Promise<CallOutcome> {

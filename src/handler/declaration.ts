@@ -12,6 +12,8 @@ import { unheard } from './unheard.ts';
 
 /** A handler that can be called. */
 export interface Handler {
+  /** Absolute; absent where it is a function of a program. */
+  readonly file?: string;
   readonly run: HandlerFunction;
   readonly declaration: Declaration;
   readonly checkInput?: Check | undefined;

@@ -9,6 +9,7 @@ import { isDeeperThan, toJson } from '../contract/json.ts';
 import { bounds } from '../contract/limits.ts';
 import { ERROR_BRAND, type ErrorBrand } from './errors.ts';
 import { rooted } from './paths.ts';
+import { ownFrames } from './place.ts';
 
 export interface Thrown {
   readonly brand: ErrorBrand | undefined;
@@ -25,13 +26,16 @@ const CODE_CHARS = 100;
 const CAUSES = 3;
 const CAUSE_CHARS = 500;
 
-/** Reads what was thrown. Never throws. */
-export function readThrown(thrown: unknown): Thrown {
+/**
+ * Reads what was thrown. Never throws.
+ * @param folder the handlers', for the places in its code.
+ */
+export function readThrown(thrown: unknown, folder: string): Thrown {
   const brand = read(thrown, ERROR_BRAND) as ErrorBrand | undefined;
   const own = ownCode(thrown);
-  const details = detailsOf(thrown);
-  const retryAfterMs = brand === 'retryable' ? duration(read(thrown, 'retryAfterMs')) : undefined;
   const stack = read(thrown, 'stack');
+  const details = detailsOf(thrown, brand === undefined ? stack : undefined, folder);
+  const retryAfterMs = brand === 'retryable' ? duration(read(thrown, 'retryAfterMs')) : undefined;
   return {
     brand,
     failure: {
@@ -108,13 +112,22 @@ function describe(thing: unknown): string {
   }
 }
 
-/** The error's own `details`, and its name, causes and parts beside them. */
-function detailsOf(thrown: unknown): Record<string, unknown> | undefined {
+/** The error's own `details`, and its name, place in the code, causes and parts beside them. */
+function detailsOf(
+  thrown: unknown,
+  stack: unknown,
+  folder: string,
+): Record<string, unknown> | undefined {
   const given = read(thrown, 'details');
   const details: Record<string, unknown> = given === undefined ? {} : boundedDetails(given);
   const name = read(thrown, 'name');
   if (typeof name === 'string' && !ORDINARY.has(name)) {
     details.name ??= cutText(name, CODE_CHARS);
+  }
+  if (typeof stack === 'string') {
+    const message = read(thrown, 'message');
+    const frames = ownFrames(stack, typeof message === 'string' ? message : '', folder);
+    if (frames.length > 0) details.stack ??= frames;
   }
   const causes = causesOf(thrown);
   if (causes.length > 0) details.causes ??= causes;

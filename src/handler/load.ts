@@ -38,7 +38,8 @@ export async function loadHandler(file: string, kept?: KeptCode): Promise<Loaded
     const unplaced = (place === undefined && error instanceof SyntaxError) || isRace(error);
     return { ok: false, problem: loadProblem(error, place), ...(unplaced && { unplaced: error }) };
   }
-  return readHandler(exports);
+  const read = await readHandler(exports);
+  return read.ok ? { ...read, handler: { ...read.handler, file } } : read;
 }
 
 function lost(error: unknown): LoadProblem {

@@ -182,6 +182,13 @@ export function carrierCases(
       });
     });
 
+    it('tells where in the handler’s own code an ordinary error was thrown', async () => {
+      const end = await run('throws', { thing: 'plain' });
+      const { stack } = (end.how === 'threw' && end.error.details) as { stack: string[] };
+      expect(stack[0]).toMatch(/(^|\/)throws(@1)?\.mjs:\d+$/);
+      expect(JSON.stringify(stack)).not.toMatch(/"\/|:\/\/|node_modules|src\/handler/);
+    });
+
     it('writes the stack of an ordinary error to the task’s log', async () => {
       const running = start('throws', { thing: 'plain' });
       await running.ended;

@@ -34,6 +34,14 @@ it('tells the details of a loss in clauses', () => {
   ]);
 });
 
+it('tells where in its code a handler threw', () => {
+  const stack = ['lib/money.ts:3', 'demo/pay@1.ts:14'];
+  expect(detailWords({ stack })).toEqual([
+    'thrown at lib/money.ts:3, called from demo/pay@1.ts:14',
+  ]);
+  expect(detailWords({ stack: stack.slice(1) })).toEqual(['thrown at demo/pay@1.ts:14']);
+});
+
 it('tells what does not have the expected shape as it is', () => {
   expect(
     detailWords({
