@@ -47,7 +47,7 @@ export function openSqliteStore(options: SqliteOptions): Store {
       PRAGMA synchronous = ${owns ? 'NORMAL' : 'FULL'};
       PRAGMA foreign_keys = ON;
       PRAGMA temp_store = MEMORY;
-      PRAGMA wal_autocheckpoint = ${owns ? CHECKPOINT_PAGES : CHECKPOINT_PAGES / 8};
+      PRAGMA wal_autocheckpoint = ${owns ? CHECKPOINT_PAGES : CHECKPOINT_PAGES / 16};
       PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};
       PRAGMA cache_size = -${WRITER_CACHE_KIB};`);
     if (owns) checkWhole(writer, options.file);
@@ -94,10 +94,13 @@ function checkWhole(c: Connection, file: string): void {
 const CHECKED_BYTES = 67_108_864;
 /** A second process (`keys new`) holds the lock for milliseconds; a slow disk for longer. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** 4 KiB each. SQLite folds the log in itself, inside a commit, where nothing else has (`Checkpoints`: from 4 MB on, 8 MB at most). */
-const CHECKPOINT_PAGES = 8_000;
-/** What a burst left of the log is cut to this when it begins anew: to write over is cheaper than to grow. */
-const WAL_KEPT_BYTES = 8_388_608;
+/** 4 KiB each. SQLite folds the log in itself, inside a commit, where nothing else has (`Checkpoints`: from 16 MB on, 24 MB at most). */
+const CHECKPOINT_PAGES = 16_000;
+/**
+ * What a burst left of the log is cut to this when it begins anew: to write over is cheaper than to grow, since a sync of a file that
+ * grew writes its length and place too.
+ */
+const WAL_KEPT_BYTES = 20_971_520;
 /** Lists that people page through. */
 const READER_CACHE_KIB = 16_384;
 /**
@@ -105,7 +108,7 @@ const READER_CACHE_KIB = 16_384;
  * pages behind the end of the file (3.5 % of the processor time of a short load with 16 MiB, 1.2 % with these).
  */
 const WRITER_CACHE_KIB = 4_096;
-/** No commit for so long: the log is folded in whole and cut to nothing. */
+/** No commit for so long: what is long of the log is folded in. */
 const IDLE_CHECKPOINT_MS = 2_000;
 
 interface Parts {
@@ -171,7 +174,7 @@ class SqliteStore implements Omit<Store, keyof Reads> {
   }
 
   write<T>(work: (tx: Transaction) => Soon<T>, items?: number): Promise<T> {
-    this.#idleCheck ??= this.#checkLater();
+    if (this.#checkpoints) this.#idleCheck ??= this.#checkLater(this.#checkpoints);
     return this.#queue.run(work, items);
   }
 
@@ -200,32 +203,17 @@ class SqliteStore implements Omit<Store, keyof Reads> {
     this.#writer.close();
   }
 
-  /** Looks after a while whether anything was written since; if not, folds the log in. */
-  #checkLater(): Timer {
+  /**
+   * Looks after a while whether anything was written since; if not, folds the log in. Who reads now in another process, and a full disk,
+   * are met again at the next look.
+   */
+  #checkLater(checkpoints: Checkpoints): Timer {
     this.#commitsSeen = this.stats.commits;
     return this.#clock.timer(IDLE_CHECKPOINT_MS, () => {
       this.#idleCheck = undefined;
       if (this.#closing || this.lost) return;
-      if (this.stats.commits > this.#commitsSeen || !this.#foldLog())
-        this.#idleCheck = this.#checkLater();
+      const idle = this.stats.commits === this.#commitsSeen && !this.#writer.database.isTransaction;
+      if (!idle || !checkpoints.rest()) this.#idleCheck = this.#checkLater(checkpoints);
     });
-  }
-
-  /**
-   * Without waiting for others: who reads now in another process is met again at the next idle moment. So is a disk that
-   * is full: nothing but time is lost by it, and nobody who could be told is waiting.
-   * @returns whether the log is empty now.
-   */
-  #foldLog(): boolean {
-    if (this.#writer.database.isTransaction) return false;
-    try {
-      this.#writer.script('PRAGMA busy_timeout = 0');
-      const [done] = this.#writer.all('PRAGMA wal_checkpoint(TRUNCATE)');
-      return done?.busy === 0;
-    } catch {
-      return false;
-    } finally {
-      this.#writer.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    }
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -42,11 +42,12 @@ function folding() {
     close: async () => {},
   };
 }
+const LENGTHS = { start: 1_000, most: 2_000, idle: 250 };
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 it('begins while others write, and pauses them for the rest alone; then the log begins anew', async () => {
   const slow = folding();
-  const checkpoints = new Checkpoints(c, slow);
+  const checkpoints = new Checkpoints(c, slow, LENGTHS);
   writeUntil(500);
   checkpoints.look();
   expect(slow.asked).toHaveLength(0);
@@ -73,7 +74,7 @@ it('begins while others write, and pauses them for the rest alone; then the log 
 
 it('begins behind the sync of the log that is under way', async () => {
   const slow = folding();
-  const checkpoints = new Checkpoints(c, slow);
+  const checkpoints = new Checkpoints(c, slow, LENGTHS);
   writeUntil(1_000);
   let synced = () => {};
   const durable = new Promise<void>((resolve) => {
@@ -94,7 +95,7 @@ it('begins behind the sync of the log that is under way', async () => {
 
 it('are looked for after some commits only, and at once for the rest of one', async () => {
   const slow = folding();
-  const checkpoints = new Checkpoints(c, slow);
+  const checkpoints = new Checkpoints(c, slow, LENGTHS);
   writeUntil(1_000);
   const commits = async (n: number) => {
     for (let i = 0; i < n; i++) checkpoints.committed();
@@ -116,7 +117,7 @@ it('are looked for after some commits only, and at once for the rest of one', as
 
 it('waits for a transaction that is open before it folds the rest', async () => {
   const slow = folding();
-  const checkpoints = new Checkpoints(c, slow);
+  const checkpoints = new Checkpoints(c, slow, LENGTHS);
   writeUntil(1_000);
   checkpoints.look();
   c.script('BEGIN IMMEDIATE');
@@ -137,7 +138,7 @@ it('waits for a transaction that is open before it folds the rest', async () => 
 
 it('pauses those who write faster than the disk folds', async () => {
   const slow = folding();
-  const checkpoints = new Checkpoints(c, slow);
+  const checkpoints = new Checkpoints(c, slow, LENGTHS);
   writeUntil(1_000);
   checkpoints.look();
   writeUntil(2_000);
@@ -153,7 +154,7 @@ it('pauses those who write faster than the disk folds', async () => {
 
 it('lets them go on where a reader holds on to the log, and tries again when it has grown', async () => {
   const slow = folding();
-  const checkpoints = new Checkpoints(c, slow);
+  const checkpoints = new Checkpoints(c, slow, LENGTHS);
   const reader = new Connection(file);
   reader.script('BEGIN; SELECT count(*) FROM t');
   writeUntil(1_000);
@@ -170,6 +171,23 @@ it('lets them go on where a reader holds on to the log, and tries again when it 
   checkpoints.look();
   expect(slow.asked).toHaveLength(3);
   reader.close();
+});
+
+it('folds a long log at rest, leaves a short one, and keeps the file for what comes', async () => {
+  const slow = folding();
+  const checkpoints = new Checkpoints(c, slow, LENGTHS);
+  writeUntil(200);
+  expect(checkpoints.rest()).toBe(true);
+  writeUntil(300);
+  const { size } = statSync(`${file}-wal`);
+  expect(checkpoints.rest()).toBe(false);
+  expect(checkpoints.rest()).toBe(false);
+  expect(slow.asked).toHaveLength(1);
+  await slow.asked[0]?.();
+  await checkpoints.pause;
+  expect(checkpoints.rest()).toBe(true);
+  expect(log().checkpointed).toBe(log().log);
+  expect(statSync(`${file}-wal`).size).toBe(size);
 });
 
 it('folds in a thread of its own, and by itself where that has ended', async () => {
@@ -196,7 +214,7 @@ it('folds by itself where the process may have no more threads, and asks for one
     asked++;
     throw Object.assign(new Error('EAGAIN'), { code: 'ERR_WORKER_INIT_FAILED' });
   });
-  const checkpoints = new Checkpoints(c, beside);
+  const checkpoints = new Checkpoints(c, beside, LENGTHS);
   writeUntil(1_000);
   checkpoints.look();
   await settled();

@@ -7,24 +7,37 @@ export interface Folding {
   close(): Promise<void>;
 }
 
+/** Lengths of the log, in frames: a page of 4 KiB each. */
+export interface LogLengths {
+  /** From here on it is folded in while commits go on. */
+  readonly start: number;
+  /** Here commits wait for it; a group of commands may still come on top. */
+  readonly most: number;
+  /** From here on it is folded in when nobody has written for a while. */
+  readonly idle: number;
+}
+
 /**
- * Keeps the log short while it is written: from `START_FRAMES` on it is folded into the database, by a thread, so that the
+ * Keeps the log short while it is written: from a length on it is folded into the database, by a thread, so that the
  * event loop does not wait for that disk. SQLite begins the log anew once all of it is folded in, so at the end of it, and
- * whenever the log has `MOST_FRAMES`, the writer pauses for what came in the meantime.
+ * whenever the log is too long, the writer pauses for what came in the meantime.
  */
 export class Checkpoints {
   readonly #writer: Connection;
   readonly #folding: Folding;
+  readonly #lengths: LogLengths;
   #running: Promise<void> | undefined;
   #pause: Promise<void> | undefined;
   #restIsLeft = false;
   #commits = 0;
   /** A reader in another process holds on to the log: not tried again before it has grown. */
-  #startAt = START_FRAMES;
+  #startAt: number;
 
-  constructor(writer: Connection, folding: Folding) {
+  constructor(writer: Connection, folding: Folding, lengths = LOG_LENGTHS) {
     this.#writer = writer;
     this.#folding = folding;
+    this.#lengths = lengths;
+    this.#startAt = lengths.start;
   }
 
   /** Nothing is to be written before. */
@@ -48,11 +61,20 @@ export class Checkpoints {
       return;
     }
     const { log } = this.#state();
-    if (log < START_FRAMES) this.#startAt = START_FRAMES;
+    const { start, most } = this.#lengths;
+    if (log < start) this.#startAt = start;
     if (log < this.#startAt) return;
     const fold = () => this.#folding.fold();
     this.#running ??= (durable?.then(fold, fold) ?? fold()).then(() => this.#folded());
-    if (log >= this.#startAt - START_FRAMES + MOST_FRAMES) this.#pause = this.#running;
+    if (log >= this.#startAt - start + most) this.#pause = this.#running;
+  }
+
+  /** Nobody has written for a while, and no transaction is open. @returns whether nothing is left to do. */
+  rest(): boolean {
+    const { log, checkpointed } = this.#state();
+    if (log < this.#lengths.idle || log === checkpointed) return true;
+    if (!this.#running) this.#foldRest();
+    return false;
   }
 
   async close(): Promise<void> {
@@ -74,7 +96,7 @@ export class Checkpoints {
     this.#restIsLeft = false;
     this.#running = this.#folding.fold().then(() => {
       const { log, checkpointed } = this.#state();
-      this.#startAt = log === checkpointed ? START_FRAMES : log + START_FRAMES;
+      this.#startAt = this.#lengths.start + (log === checkpointed ? 0 : log);
       this.#pause = undefined;
       this.#running = undefined;
     });
@@ -93,12 +115,13 @@ export class Checkpoints {
   }
 }
 
-/** 4 KiB each. */
-const START_FRAMES = 1_000;
+/**
+ * Each fold has the disk sync four times, and commits wait for the end of it: with 1,000 frames that met one of 40 lone tasks. A short
+ * log is left alone at rest: the first commit after a fold syncs the log's head on the event loop, and a start reads it in no time.
+ */
+const LOG_LENGTHS: LogLengths = { start: 4_000, most: 6_000, idle: 1_000 };
 /** The log may be longer by what the commits between two looks bring: a few hundred frames. */
 const LOOK_EVERY = 4;
-/** A group of commands may still come on top. */
-const MOST_FRAMES = 2_000;
 
 /** By a connection of the event loop's own. */
 export function foldInside(c: Connection): Folding {

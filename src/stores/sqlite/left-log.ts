@@ -11,7 +11,7 @@ export function leftLog(file: string): boolean {
  * Makes durable what an earlier process has left in the log, all of which is read from now on and built upon. A sync alone
  * does not: pages that the disk has refused once count as written afterwards (Linux), so a sync says yes to a log with a
  * hole in it, and after a power cut everything behind the hole is gone. So each byte is written once more, then synced.
- * After that the log is folded in and begun anew if that can be done now; nothing depends on it. 8 MB take some hundredths
+ * After that the log is folded in and begun anew if that can be done now; nothing depends on it. 16 MB take some hundredths
  * of a second and what the disk needs.
  *
  * @param c of the owner of the file, outside a transaction.
