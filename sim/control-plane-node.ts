@@ -209,10 +209,10 @@ export class ControlPlaneNode {
       return true;
     };
     const special: Partial<Record<keyof Store, unknown>> = {
-      write: (work: never) =>
+      write: (...given: Parameters<Store['write']>) =>
         life.pass(async () => {
           if (dies()) return new Promise(() => {});
-          const made = await inner.write(work);
+          const made = await inner.write(...given);
           if (life.alive) dies();
           return made;
         }),

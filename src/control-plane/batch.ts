@@ -25,20 +25,24 @@ export function prepareEach<Item, Prepared extends object>(
  * command of its own, in which it fails alone.
  *
  * @param items those that were refused before are left alone. @param work does them all, in their order; it may be run again.
+ * @param made makes of each that is done what is told of it, beside the disk (see `Store.write`).
  * @returns in the order of `items`. Never rejects.
  */
-export async function carryOut<Item extends object, Done extends object>(
+export async function carryOut<Item extends object, Done extends object, Made extends object>(
   call: KeyedCall,
   items: readonly (Item | Refusal)[],
   work: (
     tx: Transaction,
     items: readonly (Item | Refusal)[],
   ) => Promise<readonly (Done | Refusal)[]>,
-): Promise<readonly (Done | Refusal)[]> {
+  made: (done: Done) => Made,
+): Promise<readonly (Made | Refusal)[]> {
   const { store } = call.services;
   if (items.every(isRefusal)) return items;
+  const madeOf = (all: readonly (Done | Refusal)[]) =>
+    prepareEach(call, all, (one) => (isRefusal(one) ? one : made(one)));
   try {
-    return await store.write((tx) => work(tx, items), items.length);
+    return await store.write((tx) => work(tx, items), items.length, madeOf);
   } catch (error) {
     if (error instanceof TaskError && error.code === 'UNAVAILABLE') {
       const refused = itemFailure(call, error);
@@ -49,8 +53,8 @@ export async function carryOut<Item extends object, Done extends object>(
     items.map(async (item) => {
       if (isRefusal(item)) return item;
       try {
-        const [done] = await store.write((tx) => work(tx, [item]));
-        return done as Done | Refusal;
+        const [done] = await store.write((tx) => work(tx, [item]), 1, madeOf);
+        return done as Made | Refusal;
       } catch (error) {
         return itemFailure(call, error);
       }

@@ -35,10 +35,12 @@ export async function submit(
 ): Promise<Answer | Refusal> {
   const prepared = prepare(services, key, raw, inputBytes);
   if (isRefusal(prepared)) return prepared;
-  const kept = await services.store.write((tx) => keep(tx, services, key, prepared));
-  if (isRefusal(kept)) return kept;
-  const facts = services.facts.known(key.project) ?? (await factsAfter(services, key.project));
-  return told(services, kept, facts);
+  const done = await services.store.write(
+    (tx) => keep(tx, services, key, prepared),
+    1,
+    (kept) => (isRefusal(kept) ? kept : toldNow(services, key, kept)),
+  );
+  return 'row' in done ? toldLater(services, key, done) : done;
 }
 
 /** Everything that needs no look into the store. */
@@ -141,11 +143,29 @@ async function keptBefore(
   );
 }
 
+/** The answer to a new task, as of its own commit. What needs a look into the store for it comes back as it is. */
+export function toldNow({ facts }: Services, { project }: KeyRow, kept: Kept): Answer | Kept {
+  const known = kept.replayed ? undefined : facts.known(project);
+  return known === undefined ? kept : toldNew(kept, known);
+}
+
+/** The answer where there is none yet. One that was there before may have come far since. */
+export async function toldLater(services: Services, key: KeyRow, kept: Kept): Promise<Answer> {
+  const facts = await factsAfter(services, key.project);
+  if (!kept.replayed) return toldNew(kept, facts);
+  const text = await viewText(services.store, kept.row, { result: true }, kept.nowMs, facts);
+  return answerText(text, 200, { 'Idempotency-Replayed': 'true' });
+}
+
+function toldNew({ row, nowMs }: Kept, facts: readonly WorkerFacts[] | undefined): Answer {
+  return answerText(plainViewText(nowMs, row.task, undefined, facts), 201);
+}
+
 /**
  * For an answer that tells of what is kept already: it must not fail by what is only put beside it.
  * @returns `undefined`: nothing can be said of the workers now.
  */
-export async function factsAfter(
+async function factsAfter(
   { facts, store, log }: Services,
   project: string,
 ): Promise<readonly WorkerFacts[] | undefined> {
@@ -159,25 +179,6 @@ export async function factsAfter(
     });
     return undefined;
   }
-}
-
-/** The answer. A new task is shown as of its own commit; one that was there before may have come far since. */
-export function told(
-  services: Services,
-  kept: Kept,
-  facts: readonly WorkerFacts[] | undefined,
-): Answer | Promise<Answer> {
-  if (kept.replayed) return toldAgain(services, kept, facts);
-  return answerText(plainViewText(kept.nowMs, kept.row.task, undefined, facts), 201);
-}
-
-async function toldAgain(
-  { store }: Services,
-  { row, nowMs }: Kept,
-  facts: readonly WorkerFacts[] | undefined,
-): Promise<Answer> {
-  const text = await viewText(store, row, { result: true }, nowMs, facts);
-  return answerText(text, 200, { 'Idempotency-Replayed': 'true' });
 }
 
 /** The request as it was sent: before defaults, without the key. */

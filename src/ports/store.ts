@@ -50,8 +50,16 @@ export type * from './store-rows.ts';
 export interface Store extends Reads {
   /** Random text, made with the store: part of every lease token, so tokens of another store never fit. */
   readonly epoch: string;
-  /** @param items how many things it does, where it does many: the work of one commit is bounded [1]. */
-  write<T>(work: (tx: Transaction) => Soon<T>, items?: number): Promise<T>;
+  /**
+   * @param items how many things it does, where it does many: the work of one commit is bounded [1].
+   * @param made makes of what the work came to what the caller gets, beside the disk that is at the commit: it must not tell
+   *   anybody, nor be asynchronous. Where it throws, `write` rejects with that, and the work is kept all the same.
+   */
+  write<T, Made = T>(
+    work: (tx: Transaction) => Soon<T>,
+    items?: number,
+    made?: (value: T) => Made,
+  ): Promise<Made>;
   nowMs(): Promise<number>;
   /**
    * @param early is told of the same notes sooner: at the commit, while the disk is still at it, and also where that fails

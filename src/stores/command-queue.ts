@@ -39,6 +39,7 @@ export class GroupSpoilt extends Error {}
 interface Waiting<Tx> {
   readonly work: (tx: Tx) => unknown;
   readonly items: number;
+  readonly made: ((value: never) => unknown) | undefined;
   readonly settle: (outcome: Outcome) => void;
 }
 
@@ -81,15 +82,16 @@ export class CommandQueue<Tx> {
     return { commits: this.#commits, commands: this.#commands, failures: this.#failures };
   }
 
-  /** @param items how much it does: a group ends with the command that makes it full. */
-  run<T>(work: (tx: Tx) => Soon<T>, items = 1): Promise<T> {
+  /** @param items how much it does: a group ends with the command that makes it full. @param made see `Store.write`. */
+  run<T, Made = T>(work: (tx: Tx) => Soon<T>, items = 1, made?: (value: T) => Made): Promise<Made> {
     if (this.#closed) return Promise.reject(closedError());
     return new Promise((resolve, reject) => {
       this.#waiting.push({
         work,
         items,
+        made,
         settle: (outcome) =>
-          outcome.ok ? resolve(outcome.value as T) : reject(outcome.error as Error),
+          outcome.ok ? resolve(outcome.value as Made) : reject(outcome.error as Error),
       });
       this.#came?.();
       this.#wake();
@@ -130,6 +132,7 @@ export class CommandQueue<Tx> {
     const kept = await this.#carryOut(group);
     const durable = kept ? this.#group.durable : undefined;
     if (group.notes.length > 0) for (const listener of this.#early) listener(group.notes);
+    if (kept) makeAll(group);
     if (durable === undefined) this.#answer(group);
     else {
       this.#unanswered++;
@@ -262,6 +265,19 @@ export class CommandQueue<Tx> {
     const error = unavailable(cause);
     group.outcomes = group.commands.map(() => ({ ok: false, error }));
     group.notes = [];
+  }
+}
+
+/** While the disk is at it. */
+function makeAll({ commands, outcomes }: Group<never>): void {
+  for (const [index, { made }] of commands.entries()) {
+    const outcome = outcomes[index] as Outcome;
+    if (made === undefined || !outcome.ok) continue;
+    try {
+      outcomes[index] = { ok: true, value: made(outcome.value as never) };
+    } catch (error) {
+      outcomes[index] = { ok: false, error };
+    }
   }
 }
 

@@ -50,7 +50,7 @@ export function openMemoryStore(options: {
     ...outside(reads, () => command),
     epoch: Buffer.from(options.random.bytes(16)).toString('base64url'),
     nowMs: async () => now(),
-    write: (work, items) => queue.run(work, items),
+    write: (...given) => queue.run(...given),
     subscribe: (...listeners) => queue.subscribe(...listeners),
     get stats() {
       return queue.stats;

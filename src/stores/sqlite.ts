@@ -173,9 +173,13 @@ class SqliteStore implements Omit<Store, keyof Reads> {
     return this.#now();
   }
 
-  write<T>(work: (tx: Transaction) => Soon<T>, items?: number): Promise<T> {
+  write<T, Made = T>(
+    work: (tx: Transaction) => Soon<T>,
+    items?: number,
+    made?: (value: T) => Made,
+  ): Promise<Made> {
     if (this.#checkpoints) this.#idleCheck ??= this.#checkLater(this.#checkpoints);
-    return this.#queue.run(work, items);
+    return this.#queue.run(work, items, made);
   }
 
   subscribe(

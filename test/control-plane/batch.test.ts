@@ -16,16 +16,19 @@ async function worldThat(fail: () => never): Promise<World> {
     get stats() {
       return inner.stats;
     },
-    write: (work, items) =>
-      inner.write((tx) => {
-        const failing: Transaction = Object.create(tx, {
-          insertTask: {
-            value: (...given: Parameters<Transaction['insertTask']>) =>
-              given[0].type === 'demo/bad' ? fail() : tx.insertTask(...given),
-          },
-        });
-        return work(failing);
-      }, items),
+    write: (work, ...rest) =>
+      inner.write(
+        (tx) => {
+          const failing: Transaction = Object.create(tx, {
+            insertTask: {
+              value: (...given: Parameters<Transaction['insertTask']>) =>
+                given[0].type === 'demo/bad' ? fail() : tx.insertTask(...given),
+            },
+          });
+          return work(failing);
+        },
+        ...rest,
+      ),
   };
   return World.start({ clock, random, store });
 }

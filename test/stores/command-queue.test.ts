@@ -162,3 +162,56 @@ it('what comes while a large group is carried out joins it; a small one is commi
   expect(await withAnotherBehind(8)).toEqual([9]);
   expect(await withAnotherBehind(7)).toEqual([7, 1]);
 });
+
+it('what is made of a command is made while the disk is at its commit, and told after that', async () => {
+  const disk = Promise.withResolvers<void>();
+  let durable: Promise<void> | undefined;
+  const order: string[] = [];
+  const queue = new CommandQueue<string>({
+    begin() {},
+    command: async (work) => ({ value: await work('tx'), notes: [] }),
+    commit: () => {
+      order.push('commit');
+      durable = disk.promise;
+      return true;
+    },
+    get durable() {
+      return durable;
+    },
+    rollback() {},
+  });
+  const text = (value: number) => {
+    order.push(`made ${value}`);
+    if (value === 2) throw new Error('it cannot be told');
+    setImmediate(() => {
+      order.push('disk');
+      durable = undefined;
+      disk.resolve();
+    });
+    return `text of ${value}`;
+  };
+  const first = queue.run(async () => 1, 1, text).then((told) => order.push(told));
+  const second = queue.run(() => 2, 1, text);
+  await Promise.all([first, expect(second).rejects.toThrow('it cannot be told')]);
+  expect(order).toEqual(['commit', 'made 1', 'made 2', 'disk', 'text of 1']);
+});
+
+it('of a commit that failed nothing is made', async () => {
+  const queue = new CommandQueue<string>({
+    begin() {},
+    command: async (work) => ({ value: await work('tx'), notes: [] }),
+    commit: () => {
+      throw new Error('the disk is full');
+    },
+    rollback() {},
+  });
+  let made = 0;
+  await expect(
+    queue.run(
+      () => 1,
+      1,
+      () => ++made,
+    ),
+  ).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(made).toBe(0);
+});

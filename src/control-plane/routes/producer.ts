@@ -17,7 +17,7 @@ import { invalid } from '../body.ts';
 import type { KeyedCall, Route } from '../call.ts';
 import { elements, memberBytes } from '../spans.ts';
 import { openProducerStream } from '../streams.ts';
-import { factsAfter, keepAll, prepare, submit, told } from '../submit.ts';
+import { type Kept, keepAll, prepare, submit, toldLater, toldNow } from '../submit.ts';
 import { taskOf } from '../task-of.ts';
 import { instantText, taskViewText } from '../task-view.ts';
 import { GONE } from '../turns.ts';
@@ -48,13 +48,16 @@ export const producerRoutes = {
       const large = span !== undefined && span.to - span.from > inlineBytes / MAX_BYTES_PER_CHAR;
       return prepare(services, key, item, large ? memberBytes(body.text, 'input', span.from) : 0);
     });
-    const kept = await carryOut(call, prepared, (tx, all) => keepAll(tx, services, key, all));
-    const facts = await factsAfter(services, key.project);
+    const done = await carryOut(
+      call,
+      prepared,
+      (tx, all) => keepAll(tx, services, key, all),
+      (kept: Kept) => toldNow(services, key, kept),
+    );
     const answers: (Answer | Refusal)[] = [];
-    for (const one of kept) {
+    for (const one of done) {
       try {
-        const answered = isRefusal(one) ? one : told(services, one, facts);
-        answers.push(answered instanceof Promise ? await answered : answered);
+        answers.push('row' in one ? await toldLater(services, key, one) : one);
       } catch (error) {
         answers.push(itemFailure(call, error));
       }

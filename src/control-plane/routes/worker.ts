@@ -100,7 +100,12 @@ export const workerRoutes = {
           : 0;
       return prepare(services, { raw: item, valueBytes });
     });
-    const answers = await carryOut(call, prepared, (tx, all) => apply(tx, services, key, all));
+    const answers = await carryOut(
+      call,
+      prepared,
+      (tx, all) => apply(tx, services, key, all),
+      (done) => done,
+    );
     return answerText(`{"results":${itemsText(answers, call.requestId)}}`);
   },
 
