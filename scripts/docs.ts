@@ -74,7 +74,7 @@ export function errorsPage(): string {
 
 /** What a control plane of this version serves at `/openapi.json`, a line for each member so that a change can be read. */
 export function openApiText(): string {
-  return `${JSON.stringify(openApiDocument(VERSION, serverDefaults.batch), null, 1)}\n`;
+  return `${JSON.stringify(openApiDocument(VERSION, serverDefaults), null, 1)}\n`;
 }
 
 /** Loaded when it is needed: the kits bring the whole client with them, and files that are imported as text. */

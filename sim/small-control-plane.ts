@@ -28,6 +28,7 @@ export class SmallControlPlane {
   grantsUnwanted = false;
   features: string[] = [];
   batch: number = limits.batch;
+  claimMax: number = limits.claimMax;
   readonly #time: Clock;
   readonly #queue: OfferedAttempt[] = [];
   readonly #claims = new Map<string, OfferedAttempt[]>();
@@ -82,17 +83,18 @@ export class SmallControlPlane {
   }
 
   protected info(): Said<ServiceInfo> {
-    const { batch, features } = this;
+    const { batch, claimMax, features } = this;
     const { logLineBytes, checkpointBytes, inlineBytes, leaseMs, batchBytes } = limits;
     return ok({
       contracts: [1],
       serverTime: '2026-01-01T00:00:00Z',
-      limits: { inlineBytes, batch, batchBytes, leaseMs, checkpointBytes, logLineBytes },
+      limits: { inlineBytes, batch, claimMax, batchBytes, leaseMs, checkpointBytes, logLineBytes },
       features: [...features],
     });
   }
 
   protected grant(request: ClaimRequest): Said<ClaimAnswer> {
+    if (request.max > this.claimMax) return refused(400, 'INVALID_REQUEST');
     const again = this.#claims.get(request.requestId);
     const granted = again ?? this.#take(request);
     this.#claims.set(request.requestId, granted);

@@ -121,7 +121,7 @@ def take(item, sent):
 
 signal.signal(signal.SIGTERM, drain)
 open_state()
-if 1 not in (spoken := insist("contracts", list, "GET", "/").get("contracts", [1])):
+if 1 not in (spoken := (about := insist("contracts", list, "GET", "/")).get("contracts", [1])):
     sys.exit(f"This worker speaks version 1 of the contract, the control plane {spoken}.")
 # What an earlier process left: reports as they are, and `lost` where there is none; nothing is resumed (5.4, 5.9).
 for record in [json.loads(file.read_text()) for file in (STATE / "attempts").glob("*.json")]:
@@ -130,8 +130,8 @@ due = 0.0
 while not DRAIN.is_set():
     if time.monotonic() > due:
         due = time.monotonic() + present("ready").get("presentAfterMs", 15_000) / 1000
-    sent, free, request = time.monotonic(), SLOTS - len(LIVE), "req_" + secrets.token_hex(16)
-    claim = {**WHO, "workerId": WORKER, "requestId": request, "max": free,
+    sent, free = time.monotonic(), min(SLOTS - len(LIVE), 100, about.get("limits", {}).get("claimMax", 100))  # 2.39
+    claim = {**WHO, "workerId": WORKER, "requestId": "req_" + secrets.token_hex(16), "max": free,
              "want": [{**one, "slots": free} for one in SERVED]}
     answer = insist("attempts", list, "POST", "/claims", claim) if free > 0 else {}
     for item in answer.get("attempts", []):

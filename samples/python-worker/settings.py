@@ -31,7 +31,7 @@ LIVE = set()  # Attempts whose terminal report was not answered yet.
 SEEN = collections.deque(maxlen=10_000)  # Ids of attempts (2.14).
 KEY_REFUSED = set()  # Attempts whose report waits for a key that is taken.
 facts = {"project": None, "disk": True, "exit": 0, "gone": False,
-         "checkpointBytes": 65536, "logLineBytes": 8192}
+         "checkpointBytes": 65536, "logLineBytes": 8192, "claimMax": 100}
 
 
 def thread(target, *args):

@@ -74,11 +74,11 @@ def keep_present(told):
 
 
 def claim():
-    """One claim at a time, the same one until it is answered (2.10, 2.11); never for more than is free (2.28)."""
+    """One claim at a time, the same one until it is answered (2.10, 2.11); never for more than is free (2.28, 2.39)."""
     empty = 0
     while not DRAIN.is_set():
         WORK.clear()
-        free = SLOTS - len(BUSY)
+        free = min(SLOTS - len(BUSY), facts["claimMax"])
         if not facts["disk"]:
             save(STATE / "probe.json", {})
         if free < 1 or KEY_REFUSED or not facts["disk"]:  # 5.3, 5.32
@@ -166,7 +166,7 @@ def main():
     if about and 1 not in about["contracts"]:  # 7.10
         sys.exit(f"This worker speaks version 1 of the contract, the control plane {about['contracts']}: update the older.")
     limits = about.get("limits") if isinstance(about.get("limits"), dict) else {}
-    for name in ("checkpointBytes", "logLineBytes"):
+    for name in ("checkpointBytes", "logLineBytes", "claimMax"):
         facts[name] = number(limits, name, facts[name], facts[name])
     facts["project"] = ask_until(lambda: present("ready"), lambda answer: "project" in answer).get("project")
     recover()

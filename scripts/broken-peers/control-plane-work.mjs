@@ -114,6 +114,13 @@ export const faults = [
     cases: ['claims/not-before'],
   },
   {
+    name: 'a claim for more than limits.claimMax is taken',
+    file: 'src/control-plane/routes/worker.ts',
+    find: '    if (asked.max > claimMax)',
+    replace: '    if (asked.max > 10 * claimMax)',
+    cases: ['claims/most-of-one'],
+  },
+  {
     name: 'the answer to a claim has no bound',
     file: 'src/control-plane/claim.ts',
     find: 'if (granted.length > 0 && isLonger(chars, granted, text, limits.batchBytes)) break;',

@@ -36,9 +36,16 @@ export const faults = [
   {
     name: 'claims are for all slots, also those that are taken',
     file: LOOP,
-    find: 'return Math.min(this.#attempts.slots.claimable + this.#plan.extra, bounds.claimMax);',
+    find: 'return Math.min(this.#attempts.slots.claimable + this.#plan.extra, this.#ctx.limits.claimMax);',
     replace: 'return this.#ctx.settings.maxConcurrent;',
     cases: ['claims/free-slots'],
+  },
+  {
+    name: 'claims are for all that there is room for, whatever the control plane grants at once',
+    file: LOOP,
+    find: 'this.#plan.extra, this.#ctx.limits.claimMax);',
+    replace: 'this.#plan.extra, 10_000);',
+    cases: ['claims/told-max', 'claims/refused-max'],
   },
   {
     name: 'an attempt that was here before is begun again',

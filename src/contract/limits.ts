@@ -10,6 +10,8 @@ export const limits = {
   inlineBytes: 262_144,
   /** Items in one batch call. */
   batch: 100,
+  /** Attempts of one claim; a control plane that tells nothing takes so many. */
+  claimMax: 100,
   /** Bytes of one batch body, and of one claim's answer (which holds at least one attempt). */
   batchBytes: 1_048_576,
   leaseMs: { min: 5_000, default: 30_000, max: 600_000 },
@@ -49,7 +51,6 @@ export const bounds = {
   unservedHandlers: 100,
   stuck: 100,
   earlierSessions: 8,
-  claimMax: 100,
   eventsWaitMs: 30_000,
   /** Of one claim: shorter than proxies give up. */
   claimWaitMs: 30_000,

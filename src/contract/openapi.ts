@@ -51,8 +51,11 @@ interface Described {
   readonly examples?: Json | undefined;
 }
 
-/** The OpenAPI 3.1 document, made from the operation table. @param version of the product. @param batch items of one batch call. */
-export function openApiDocument(version: string, batch: number = limits.batch): Json {
+/** What a control plane may take more of than the contract asks for. */
+type Taken = { readonly [name in 'batch' | 'claimMax']: number };
+
+/** The OpenAPI 3.1 document, made from the operation table. @param version of the product. @param taken by this control plane. */
+export function openApiDocument(version: string, taken: Taken = limits): Json {
   const schemas = new Schemas();
   const responses: Json = {};
   const paths: Record<string, Json> = {};
@@ -63,7 +66,7 @@ export function openApiDocument(version: string, batch: number = limits.batch): 
       [call.operation.method.toLowerCase()]: describe(call, schemas, responses),
     };
   }
-  exactItems(schemas, batch);
+  exactItems(schemas, taken);
   return {
     openapi: '3.1.0',
     info: {
@@ -237,7 +240,7 @@ const reportName = (op = '') => `${op[0]?.toUpperCase()}${op.slice(1)}Report`;
 const namedReports = ops.map((op) => reportSchemas[op].meta({ id: reportName(op) }));
 
 /** What the code reads item by item: an item that is not as it should be is answered for itself. */
-function exactItems(schemas: Schemas, batch: number): void {
+function exactItems(schemas: Schemas, { batch, claimMax }: Taken): void {
   const components = schemas.components as Record<string, Json & { properties?: Json }>;
   const orElse = (name: string): Json => ({
     type: 'array',
@@ -267,6 +270,8 @@ function exactItems(schemas: Schemas, batch: number): void {
   replace('SubmitBatchRequest', orElse('SubmitRequest'));
   replace('ReportBatchRequest', orElse('Report'), 'reports');
   replace('ReportBatchAnswer', items, 'results');
+  const max = { type: 'integer', minimum: 0, maximum: claimMax };
+  replace('ClaimRequest', max, 'max');
   replace('ClaimAnswer', { type: 'array', items: schemas.of(attempt, 'output') }, 'attempts');
 }
 

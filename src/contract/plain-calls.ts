@@ -78,7 +78,7 @@ export function plainClaim(raw: unknown): ClaimRequest | undefined {
   if (!WORKER_ID_PATTERN.test(workerId) || !isOpaque(sessionId) || !isOpaque(requestId))
     return undefined;
   if (!isList(pools, bounds.pools) || pools.length === 0 || !pools.every(isPool)) return undefined;
-  if (!isInt(max, 0, bounds.claimMax)) return undefined;
+  if (!isInt(max, 0, bounds.slots)) return undefined;
   if (leaseMs !== undefined && !isInt(leaseMs, 1, bounds.durationMs)) return undefined;
   if (earlierSessions !== undefined) {
     if (!isList(earlierSessions, bounds.earlierSessions)) return undefined;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { limits as contractLimits } from './limits.ts';
 import { workerId } from './names.ts';
 
 export * from './keys.ts';
@@ -12,6 +13,7 @@ export const serviceInfo = z
     limits: z.looseObject({
       inlineBytes: z.int(),
       batch: z.int().min(1),
+      claimMax: z.int().min(1).catch(contractLimits.claimMax),
       batchBytes: z.int().min(1),
       leaseMs: z.looseObject({ min: z.number(), default: z.number(), max: z.number() }),
       checkpointBytes: z.int(),

@@ -134,7 +134,8 @@ export const claimRequest = z
     requestId: opaque,
     pools: z.array(poolName).min(1).max(bounds.pools),
     want: z.array(want).max(bounds.wantedTypes),
-    max: z.int().min(0).max(bounds.claimMax),
+    /** At most `limits.claimMax`. */
+    max: z.int().min(0).max(bounds.slots),
     leaseMs: durationMs.min(1).optional(),
     /** Where there is nothing to claim: wait for it so long. */
     waitMs: claimWaitMs,

@@ -63,7 +63,8 @@ export interface App {
 /** The control plane as a function from request to response, without sockets. */
 export function createApp(options: AppOptions): App {
   const { store, clock } = options;
-  const limits: Limits = { ...wireLimits, batch: serverDefaults.batch, ...options.limits };
+  const { batch, claimMax } = serverDefaults;
+  const limits: Limits = { ...wireLimits, batch, claimMax, ...options.limits };
   const timing: Timing = { ...controlPlaneDefaults, ...options.timing };
   const waiting = new WaitingClaims();
   const hub = new Hub({ clock, wakeGapMs: timing.wakeGapMs, waiting });

@@ -104,6 +104,11 @@ export const serverDefaults = {
    */
   batch: 256,
   /**
+   * Attempts of one claim, told as `limits.claimMax`: what a worker may have ahead (`aheadDefaults.most`) and a slot for each of
+   * 56. With 100 a claim there and back took longer than what it brought. Its answer ends at `limits.batchBytes` all the same.
+   */
+  claimMax: 256,
+  /**
    * Calls that are under way, once for reports of workers and once for everything else. The store keeps what comes
    * together in one commit, and hundreds are as quick as thousands.
    */
@@ -188,6 +193,8 @@ export const workerDefaults = {
   reportsAheadGatherMs: 16,
   /** Reports of one call, where the control plane takes so many: at eight thousand tasks a second what gathers in that time. */
   reportsMost: 256,
+  /** Attempts of one claim, where the control plane grants so many: all that may wait here (`aheadDefaults.most`), and free slots. */
+  claimMost: 256,
   /** A batch that is refused whole asks for the limits again, at most this often: each batch with the same bad item is. */
   limitsDoubtGapMs: MINUTE,
   /** A type whose handler could not be started is left out of claims so long: each try costs a task one of its tries. */
@@ -267,7 +274,7 @@ export const aheadDefaults = {
   runs: 16,
   /** As much as the slots do in this time: a claim there and back, its record, and what else a commit takes. */
   workMs: 20,
-  /** And at most so many, so that a crash or a handler that hangs gives back few: what two claims bring (`bounds.claimMax`). */
+  /** And at most so many, so that a crash or a handler that hangs gives back few: what one claim brings (`claimMost`). */
   most: 200,
   /** Shorter runs are as good as this: it is below what can be measured. */
   leastRunMs: 0.1,

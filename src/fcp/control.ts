@@ -16,6 +16,7 @@ export interface ControlOptions {
   features: string[];
   inlineBytes: number;
   batch: number;
+  claimMax: number;
   batchBytes: number;
   checkpointBytes: number;
   leaseMs: number;
@@ -75,11 +76,12 @@ function complaint(answer: Answer): ViolationKind | undefined {
 }
 
 function discovery({ options }: ControlParts): Answer {
-  const { inlineBytes, batch, batchBytes, checkpointBytes, features, leaseMs } = options;
+  const { inlineBytes, batch, claimMax, batchBytes, checkpointBytes, features, leaseMs } = options;
   const lease = { min: Math.min(leaseMs, 5000), default: leaseMs, max: 600_000 };
   const limits = {
     inlineBytes,
     batch,
+    claimMax,
     batchBytes,
     leaseMs: lease,
     checkpointBytes,
@@ -110,6 +112,8 @@ function claim({ body = {} }: LoggedRequest, { options, sessions, tasks }: Contr
   if (issues.length > 0) return invalid(issues);
   const refused = sessions.see(body.workerId ?? '', body.sessionId ?? '', body.earlierSessions);
   if (refused) return refused;
+  if ((body.max ?? 0) > options.claimMax)
+    return invalid([{ path: 'max', message: `is more than ${options.claimMax}` }]);
   const attempts = tasks.grant(body, options.batchBytes);
   const { drain } = sessions.worker(body.workerId ?? '');
   return ok({ attempts, pollAfterMs: options.pollAfterMs, serverTime: serverTime(options), drain });

@@ -52,6 +52,7 @@ export const DEFAULTS: ControlOptions = {
   features: [],
   inlineBytes: 262_144,
   batch: 100,
+  claimMax: 100,
   batchBytes: 1_048_576,
   checkpointBytes: 65_536,
   clockSkewMs: 0,

@@ -4,7 +4,6 @@
  * attempts come back. Ends when a drain begins: what an answer still brings is given back, never dropped.
  */
 import { CLAIM_WAIT, type ClaimAnswer, type ClaimRequest, type Want } from '../contract/index.ts';
-import { bounds } from '../contract/limits.ts';
 import { backoffMs } from '../core/backoff.ts';
 import { type Ahead, nothingAhead } from '../core/claim-ahead.ts';
 import { claimWaitDefaults } from '../core/claim-wait-defaults.ts';
@@ -15,7 +14,7 @@ import { ClaimedAhead } from './ahead.ts';
 import type { Attempts } from './attempts.ts';
 import { Claimed } from './claimed.ts';
 import type { WorkerContext } from './context.ts';
-import { keyRetry, pauseMs, refusesKey } from './refusals.ts';
+import { keyRetry, pauseMs, refusesKey, refusesWhole } from './refusals.ts';
 import type { ReportLoop } from './report-loop.ts';
 import { type WaitedFor, waitingClaim, withoutWait } from './waiting-claim.ts';
 
@@ -155,7 +154,7 @@ export class ClaimLoop {
   }
 
   get #most(): number {
-    return Math.min(this.#attempts.slots.claimable + this.#plan.extra, bounds.claimMax);
+    return Math.min(this.#attempts.slots.claimable + this.#plan.extra, this.#ctx.limits.claimMax);
   }
 
   #request(): ClaimRequest {
@@ -238,9 +237,24 @@ export class ClaimLoop {
     answer: Exclude<Answer<ClaimAnswer>, { kind: 'ok' }>,
   ): Promise<void> {
     const { clock, log } = this.#ctx.ports;
-    this.#failures++;
     this.#ctx.meter.claim(answer.kind);
     this.#ctx.contact.failed(answer);
+    if (
+      answer.kind === 'refused' &&
+      refusesWhole(answer.status) &&
+      this.#ctx.claimRefused(request.max)
+    ) {
+      this.#unanswered = undefined;
+      this.#retryAt = clock.now() + (answer.retryAfterMs ?? 0);
+      log.info(
+        'claim.fewer',
+        `The claim for ${request.max} was refused (${answer.status} ${answer.problem.code}). Claims ask for ${this.#ctx.limits.claimMax} at most until the control plane has told its limits again.`,
+        { code: answer.problem.code },
+      );
+      this.#ctx.askForWork();
+      return;
+    }
+    this.#failures++;
     const keyRefused = answer.kind === 'refused' && refusesKey(answer);
     const backoff = keyRefused
       ? keyRetry

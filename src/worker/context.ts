@@ -99,17 +99,14 @@ export class WorkerContext {
   spoolGone = false;
   /** Learnt from the answer to a presence; a refused report is judged by it. */
   project: string | undefined;
-  limits: { batch: number; batchBytes: number } = {
-    batch: limits.batch,
-    batchBytes: limits.batchBytes,
-  };
+  limits: Readonly<Record<'batch' | 'batchBytes' | 'claimMax', number>> = limits;
   /** Optional ops and abilities that the last discovery listed. */
   features: readonly string[] = [];
   /** Discoveries so far: whoever waits for news compares. */
   discoveries = 0;
   /** A call was refused for its version of the contract (426): discovery tells whether that is so. */
   contractDoubted = false;
-  /** A batch was refused whole: discovery tells whether the limits are others by now. */
+  /** A batch, or a claim, was refused whole: discovery tells whether the limits are others by now. */
   limitsDoubted = false;
   #limitsSureUntil = Number.NEGATIVE_INFINITY;
   /** There is no version that both sides speak: nothing is claimed any more, and no report can be answered. */
@@ -259,6 +256,14 @@ export class WorkerContext {
     this.wake.discovery.wake();
   }
 
+  /** No claim asks for more than the contract's own until it is told anew. `true` if that one did. */
+  claimRefused(max: number): boolean {
+    this.batchRefused();
+    if (max <= limits.claimMax) return false;
+    this.limits = { ...this.limits, claimMax: limits.claimMax };
+    return true;
+  }
+
   learn(info: ServiceInfo): void {
     this.contractDoubted = false;
     this.limitsDoubted = false;
@@ -269,6 +274,7 @@ export class WorkerContext {
     this.limits = {
       batch: Math.max(1, Math.min(info.limits.batch, workerDefaults.reportsMost)),
       batchBytes: Math.max(1_024, Math.min(info.limits.batchBytes, limits.batchBytes)),
+      claimMax: Math.max(1, Math.min(info.limits.claimMax, workerDefaults.claimMost)),
     };
     this.features = info.features;
     this.discoveries++;

@@ -24,6 +24,11 @@ export function endsStart<T>(answer: Answer<T>): answer is Extract<Answer<T>, { 
   return answer.kind === 'refused' && (answer.status === 401 || answer.status === 403);
 }
 
+/** A batch or a claim that is not taken as it stands, whatever is in it: no JSON, too many, too large. */
+export function refusesWhole(status: number): boolean {
+  return status === 400 || status === 413 || status === 415 || status === 422;
+}
+
 /** Of a `403 SCOPE_DENIED` for what a key is limited to (section 9). */
 export interface KeyLimit {
   readonly limit: 'workerIdPrefix' | 'pools' | 'types';

@@ -14,7 +14,7 @@ export interface OnTheWay {
 }
 
 /** Enough for one more call, whatever is under way. */
-export function manyWait({ waiting, calls, moreSoon, batch }: OnTheWay): boolean {
+function manyWait({ waiting, calls, moreSoon, batch }: OnTheWay): boolean {
   const enough = moreSoon ? Math.ceil(batch / 2) : workerDefaults.reportsForOneMoreCall;
   return waiting >= Math.max(1, calls) * enough;
 }

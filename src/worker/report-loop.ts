@@ -13,7 +13,7 @@ import { type Held, reportOf } from './held.ts';
 import { PendingReport } from './pending-report.ts';
 import { keyRetry, pauseMs } from './refusals.ts';
 import { ReportBodies } from './report-bodies.ts';
-import { manyWait, nextCallAt, type OnTheWay } from './report-gather.ts';
+import { nextCallAt } from './report-gather.ts';
 import { ReportLine } from './report-line.ts';
 import { aboutTheLine, type ReportResult, reportBytes, sendReports } from './send-reports.ts';
 import { tellAnswer } from './tell-answer.ts';
@@ -28,8 +28,8 @@ export class ReportLoop {
   /** Of those that wait, in calls that are under way. */
   #inFlight = 0;
   #lastCallAt = Number.NEGATIVE_INFINITY;
-  /** The loop looks again by itself at what gathers behind a call. */
-  #gathers = false;
+  /** When the loop looks again by itself at what gathers. */
+  #looksAt = Number.POSITIVE_INFINITY;
   #done: Promise<void> | undefined;
   #untried: { readonly ids: Set<string>; readonly resolve: () => void } | undefined;
 
@@ -65,7 +65,7 @@ export class ReportLoop {
         this.#ctx.wake.reports.wake();
       });
     }
-    if (!this.#gathers || manyWait(this.#onTheWay)) this.#ctx.wake.reports.wake();
+    if (this.#openAt < this.#looksAt) this.#ctx.wake.reports.wake();
   }
 
   /** Not answered yet. */
@@ -92,19 +92,21 @@ export class ReportLoop {
   async #run(): Promise<void> {
     while (!this.#ctx.stopped) {
       await this.#ctx.wake.reports.wait(this.#pause());
-      this.#gathers = false;
+      this.#looksAt = Number.POSITIVE_INFINITY;
       this.#send();
     }
   }
 
-  get #onTheWay(): OnTheWay {
-    return {
+  /** When the next call may begin, as things stand. */
+  get #openAt(): number {
+    const callAt = nextCallAt({
       waiting: this.#pending.size - this.#inFlight,
       calls: this.#calls,
       lastCallAt: this.#lastCallAt,
       moreSoon: this.#attempts.someWait,
       batch: this.#ctx.limits.batch,
-    };
+    });
+    return Math.max(this.#line.openAt, callAt);
   }
 
   /** How long until something may be sent, unless woken. */
@@ -117,15 +119,14 @@ export class ReportLoop {
       next = Math.min(next, pending.dueAt(this.#ctx));
       if (next <= now) break;
     }
-    const open = Math.max(this.#line.openAt, nextCallAt(this.#onTheWay));
-    this.#gathers = next <= now && open > now;
+    const open = this.#openAt;
+    if (next <= now && open > now) this.#looksAt = open;
     return Math.ceil(Math.max(0, next - now, open - now));
   }
 
   #send(): void {
     const now = this.#ctx.ports.clock.now();
-    while (!this.#ctx.stopped && this.#calls < this.#line.callsMax && now >= this.#line.openAt) {
-      if (now < nextCallAt(this.#onTheWay)) return;
+    while (!this.#ctx.stopped && this.#calls < this.#line.callsMax && now >= this.#openAt) {
       const group = this.#line.silent ? this.#probe(now) : this.#group(now);
       if (group.length === 0) return;
       this.#lastCallAt = now;

@@ -2,6 +2,7 @@ import type { Report, ReportAnswer } from '../contract/index.ts';
 import { afterRefusedBatch, batches } from '../core/batches.ts';
 import type { Answer } from '../ports/transport.ts';
 import type { WorkerContext } from './context.ts';
+import { refusesWhole } from './refusals.ts';
 
 export type ReportResult = Answer<ReportAnswer>;
 
@@ -51,9 +52,6 @@ async function sendChunk(
   }
   return reports.map(() => whole);
 }
-
-const refusesWhole = (status: number) =>
-  status === 400 || status === 413 || status === 415 || status === 422;
 
 /** Of the small ops a generous guess is enough; what can be large is measured. */
 export function reportBytes(report: Report): number {

@@ -195,7 +195,7 @@ export class Worker {
   /** Other settings from now on. */
   adjust(changed: Partial<LiveSettings>): void {
     this.#ctx.settings = { ...this.#ctx.settings, ...changed };
-    this.#run.attempts.recount();
+    this.#run.attempts.grantSlots();
     this.#ctx.askForWork();
     this.#ctx.wake.presence.wake();
   }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { noAnswer, ok, refused, type Said } from '../../sim/wire-words.ts';
 import type { ClaimRequest } from '../../src/contract/index.ts';
+import { serviceInfo } from '../../src/contract/service.ts';
 import { gaps, handler, SimWorld } from './sim-rig.ts';
 
 const requests = (world: SimWorld) =>
@@ -388,4 +389,102 @@ it('says once that claims get no answer, and once that they are answered again',
   await world.advance(120_000);
   expect(world.log.of('claim.no-answer').filter(({ level }) => level === 'warn').length).toBe(1);
   expect(world.log.of('claim.answered').length).toBe(1);
+});
+
+/** A worker with slots for more than the contract's own limit of a claim. */
+const WIDE = 300;
+
+async function wide(told: number | undefined) {
+  const world = new SimWorld();
+  const { transport } = world;
+  if (told !== undefined) transport.claimMax = told;
+  else
+    transport.onCall('discover', (_, byDefault) => {
+      const said = byDefault() as { kind: 'ok'; value: { limits: Record<string, unknown> } };
+      return ok(
+        serviceInfo.parse({ ...said.value, limits: { ...said.value.limits, claimMax: told } }),
+      );
+    });
+  const offer = (count: number) =>
+    Array.from({ length: count }, () => transport.offer({ type: 'demo/hello' }));
+  return { world, transport, offer };
+}
+const largest = (world: SimWorld) => Math.max(...requests(world).map(({ max }) => max));
+
+it.each([
+  ['a claim is for 100 at most where the control plane tells nothing', undefined, 100],
+  ['a claim is for what the control plane grants at once', 150, 150],
+  ['a claim is for 256 at most, whatever the control plane grants at once', 10_000, 256],
+  ['a claim is for fewer where the control plane grants less than the contract asks for', 7, 7],
+])('%s', async (_, told, most) => {
+  const { world, offer } = await wide(told);
+  const all = offer(400);
+  await world.start({ maxConcurrent: WIDE, scripts: { 'demo/hello': world.works(100) } });
+  await world.until(() => all.every(({ ended }) => ended), 60_000);
+  expect(largest(world)).toBe(most);
+  expect(world.transport.sent('release')).toEqual([]);
+  world.check();
+});
+
+it('claims 100 at once, without a pause, where a claim for more is refused, and asks once for the limits', async () => {
+  const { world, transport, offer } = await wide(256);
+  await world.start({ maxConcurrent: WIDE, scripts: { 'demo/hello': world.works(100) } });
+  await world.advance(5_000);
+  const asked = transport.of('discover').length;
+  // Another one answers at that address from now on: of an earlier version, it tells nothing.
+  transport.claimMax = 100;
+  const all = offer(250);
+  const from = requests(world).length;
+  transport.hint({ kind: 'wake', types: [] });
+  await world.until(() => requests(world).length >= from + 4, 200);
+  expect(
+    requests(world)
+      .slice(from, from + 4)
+      .map(({ max }) => max),
+  ).toEqual([256, 100, 100, 100]);
+  await world.until(() => all.every(({ ended }) => ended), 10_000);
+  expect(
+    Math.max(
+      ...requests(world)
+        .slice(from + 1)
+        .map(({ max }) => max),
+    ),
+  ).toBe(100);
+  expect(transport.of('discover').length).toBe(asked + 1);
+  expect(world.log.of('claim.fewer').length).toBe(1);
+  expect(world.log.of('claim.refused')).toEqual([]);
+  world.check();
+});
+
+it('does not hammer a control plane that tells a larger claim than it takes', async () => {
+  const { world, transport } = await wide(256);
+  transport.onCall(
+    ({ kind, request }) => kind === 'claim' && (request as ClaimRequest).max > 100,
+    () => refused(422, 'INVALID_REQUEST'),
+  );
+  await world.start({ maxConcurrent: WIDE });
+  await world.advance(120_000);
+  const large = requests(world).filter(({ max }) => max > 100).length;
+  expect(large).toBeGreaterThan(0);
+  expect(large).toBeLessThanOrEqual(3);
+  expect(world.log.of('claim.refused')).toEqual([]);
+  world.check();
+});
+
+it('keeps to a limit below that of the contract as soon as a claim was refused and it has asked', async () => {
+  const { world, transport, offer } = await wide(256);
+  await world.start({ maxConcurrent: 20, scripts: { 'demo/hello': world.works(100) } });
+  await world.advance(5_000);
+  transport.claimMax = 3;
+  const all = offer(20);
+  const from = requests(world).length;
+  transport.hint({ kind: 'wake', types: [] });
+  await world.until(() => all.every(({ ended }) => ended), 10_000);
+  expect(
+    requests(world)
+      .slice(from)
+      .map(({ max }) => max)
+      .filter((max) => max > 3).length,
+  ).toBe(1);
+  world.check();
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { workerDefaults } from '../../src/core/defaults.ts';
-import { manyWait, nextCallAt } from '../../src/worker/report-gather.ts';
+import { nextCallAt } from '../../src/worker/report-gather.ts';
 
 const AT_ONCE = Number.NEGATIVE_INFINITY;
 const facts = { waiting: 1, calls: 0, lastCallAt: 1_000, moreSoon: false, batch: 100 };
@@ -18,7 +18,7 @@ it('while short work waits for slots, calls keep apart, under way or not, until 
   const apart = 1_000 + workerDefaults.reportsAheadGatherMs;
   expect([nextCallAt(soon), nextCallAt({ ...soon, calls: 1 })]).toEqual([apart, apart]);
   expect(nextCallAt({ ...soon, waiting: 50 })).toBe(AT_ONCE);
-  expect(manyWait({ ...soon, waiting: 50, calls: 2 })).toBe(false);
-  expect(manyWait({ ...soon, waiting: 100, calls: 2 })).toBe(true);
-  expect(manyWait({ ...soon, waiting: 100, batch: 256 })).toBe(false);
+  expect(nextCallAt({ ...soon, waiting: 50, calls: 2 })).toBe(apart);
+  expect(nextCallAt({ ...soon, waiting: 100, calls: 2 })).toBe(AT_ONCE);
+  expect(nextCallAt({ ...soon, waiting: 100, batch: 256 })).toBe(apart);
 });

@@ -84,6 +84,20 @@ export const claims: readonly ControlPlaneCase[] = [
     },
   },
   {
+    name: 'claims/most-of-one',
+    title:
+      'takes a claim for limits.claimMax attempts (100 where it tells none) and refuses one for more',
+    promises: ['2.38'],
+    async run(world) {
+      const { claimMax = 100 } = await limitsOf(world);
+      await queued(world, 2);
+      const worker = world.worker();
+      (await worker.claim([world.type()], { max: claimMax + 1 })).is(400, 413, 422);
+      const got = await claimed(worker, world, { max: claimMax });
+      same(got.length, 2, 'the attempts for a claim of as many, after one that was for more');
+    },
+  },
+  {
     name: 'claims/slots-of-each-type',
     title: 'counts the slots of each type for itself',
     promises: ['2.17'],

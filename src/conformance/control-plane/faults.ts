@@ -43,6 +43,8 @@ function plainPath(path: string): string {
 export interface Limits {
   readonly inlineBytes: number;
   readonly batch: number;
+  /** Absent: 100. */
+  readonly claimMax?: number;
   readonly batchBytes: number;
   readonly leaseMs: { readonly min: number; readonly default: number; readonly max: number };
   readonly checkpointBytes: number;

@@ -44,10 +44,18 @@ export const service: readonly ControlPlaneCase[] = [
         `features is ${shown(features)}; expected is a list of names.`,
       );
       const limits = await limitsOf(world);
-      const { inlineBytes, batch, batchBytes, checkpointBytes, logLineBytes } = limits;
+      const {
+        inlineBytes,
+        batch,
+        claimMax = 1,
+        batchBytes,
+        checkpointBytes,
+        logLineBytes,
+      } = limits;
       for (const [name, value] of Object.entries({
         inlineBytes,
         batch,
+        claimMax,
         batchBytes,
         checkpointBytes,
         logLineBytes,

@@ -21,6 +21,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   cancelRequested: 'Somebody asked to cancel it, or its deadline passed.',
   checkpoint: 'What the last attempt said of how far it came; any JSON value.',
   checkpointBytes: 'Bytes of a checkpoint, at most.',
+  claimMax: 'Attempts of one claim, at most. Absent: 100.',
   clockOffsetMs: 'By how much the worker’s clock is ahead of the control plane’s, in milliseconds.',
   codeHash: 'Which code ran, as a SHA-256: it stands in the attempt’s journal entry `started`.',
   code: 'What to go by: upper case letters, digits and `_`.',

@@ -20,7 +20,7 @@ export function serviceRoutes(version: string): Record<OpenOperationId, OpenRout
     },
 
     async openapi({ services }) {
-      document ??= Buffer.from(JSON.stringify(openApiDocument(version, services.limits.batch)));
+      document ??= Buffer.from(JSON.stringify(openApiDocument(version, services.limits)));
       return { status: 200, body: document, type: JSON_TYPE };
     },
   };

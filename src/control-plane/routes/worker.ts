@@ -46,6 +46,9 @@ export const workerRoutes = {
     const checked = checkPlain(plainClaim, claimRequest, body.value);
     if (!checked.ok) return checked.refusal;
     const asked = checked.value;
+    const { claimMax } = services.limits;
+    if (asked.max > claimMax)
+      return invalid([{ path: 'max', message: `must be at most ${claimMax}` }]);
     const waits = (asked.waitMs ?? 0) > 0 && asked.max > 0 && asked.want.length > 0;
     const granted = await (waits ? claimOrWait(call, asked) : claim(services, key, asked));
     if (isRefusal(granted)) return granted;

@@ -1,6 +1,7 @@
 /** claims/…: what is asked for, how often, and what becomes of an answer. */
 import type { Exchange } from '../../../fcp/exchange.ts';
 import type { LoggedRequest, TaskHandle } from '../../../fcp/fcp.ts';
+import { NotApplicable } from '../../case.ts';
 import { expect, same } from '../../check.ts';
 import type { WorkerCase } from '../worker-case.ts';
 import { effectsStay, endings, endWords, runsOn } from './attempt-steps.ts';
@@ -135,6 +136,39 @@ export const claims: readonly WorkerCase[] = [
       await world.pause(500);
       await fcp.quiet('claim', 2_000);
       await Promise.all([first.ended(), second.ended()]);
+    },
+  },
+  {
+    name: 'claims/told-max',
+    title: 'asks in one claim for no more than `limits.claimMax` says',
+    promises: ['2.39'],
+    handlers: ['conformance/echo'],
+    async run(world) {
+      const fcp = await world.controlPlane({ claimMax: 2 });
+      const tasks = [1, 2, 3, 4, 5].map((n) => fcp.offer(echo(n)));
+      await world.worker({ slots: 4 });
+      for (const task of tasks) same((await task.ended()).op, 'complete', 'the end of a task');
+      const most = Math.max(...fcp.requests('claim').map(({ body }) => body?.max ?? 0));
+      expect(most <= 2, `A claim of a worker that was told 2 asked for ${most}.`);
+    },
+  },
+  {
+    name: 'claims/refused-max',
+    title: 'claims on, for 100 at most, where a claim for more is refused',
+    promises: ['2.39'],
+    handlers: ['conformance/echo'],
+    async run(world) {
+      const fcp = await world.controlPlane({ claimMax: 200 });
+      const large = ({ route, body }: LoggedRequest) => route === 'claim' && (body?.max ?? 0) > 100;
+      fcp.on(large, (_, ctl) => ctl.problem(400, 'INVALID_REQUEST'));
+      await world.worker({ slots: 150 });
+      const first = await fcp.until(() => fcp.requests('claim').find(({ answered }) => answered), {
+        what: 'a claim (POST /claims)',
+      });
+      if (!large(first)) throw new NotApplicable('it asks for no more than 100 at once');
+      await runsOn(fcp, echo());
+      const again = fcp.requests('claim').filter(large).length;
+      expect(again <= 2, `${again} claims for more than 100 came while such claims were refused.`);
     },
   },
   {
