@@ -5,7 +5,7 @@
 import { hostDefaults } from '../core/defaults.ts';
 import type { Probe, Probed } from '../handler/discovery.ts';
 import { encodeFrame, type FromHost } from '../handler/protocol.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { exitText } from './host.ts';
 import { type HostGone, HostProcess } from './host-process.ts';
@@ -17,6 +17,8 @@ export interface ProbeOptions extends Omit<SpawnOptions, 'role' | 'id'> {
   readonly log: Log;
   /** Default: `hostDefaults.probeMs`. */
   readonly probeMs?: number;
+  /** Ends what still loads, when nobody waits for it any more. */
+  readonly signal?: AbortSignal | undefined;
   /** Folder that code is kept in for hosts, made where it is missing; absent: it is not kept. */
   readonly keepIn?: string | undefined;
 }
@@ -24,20 +26,28 @@ export interface ProbeOptions extends Omit<SpawnOptions, 'role' | 'id'> {
 export function createProbe(options: ProbeOptions): Probe {
   let hosts = 0;
   const probing = { ...options, nextId: () => `${options.marker}/${++hosts}` };
-  return async (files) => {
+  return async (files, early) => {
     const results = new Map<string, Probed>();
-    if (files.length > 1) {
-      for (const [file, answer] of (await load(files, probing)).answers) {
-        if (answer.t === 'loaded' || !answer.unplaced) results.set(file, probed(answer));
-      }
-    }
+    let quiet: Timer | undefined;
+    const got = (file: string, result: Probed) => {
+      results.set(file, result);
+      if (early === undefined) return;
+      quiet?.cancel();
+      quiet = options.clock.timer(hostDefaults.probeSlowMs, () => early(new Map(results)));
+    };
+    if (files.length > 1)
+      await load(files, probing, (answer) => {
+        if (answer.t === 'loaded' || !answer.unplaced) got(answer.file, probed(answer));
+      });
     const rest = files.filter((file) => !results.has(file));
     const lane = async () => {
       for (let file = rest.shift(); file !== undefined; file = rest.shift()) {
-        results.set(file, await loadAlone(file, probing));
+        if (options.signal?.aborted) return;
+        got(file, await loadAlone(file, probing));
       }
     };
     await Promise.all(Array.from({ length: hostDefaults.probesAtOnce }, lane));
+    quiet?.cancel();
     return results;
   };
 }
@@ -59,8 +69,12 @@ interface Probing extends ProbeOptions {
 }
 
 /** One process: loads the files until all have answered, none answers for too long, or the process ends. */
-async function load(files: readonly string[], options: Probing): Promise<Session> {
-  const { clock, keepIn, log, probeMs = hostDefaults.probeMs } = options;
+async function load(
+  files: readonly string[],
+  options: Probing,
+  heard?: (answer: Answer) => void,
+): Promise<Session> {
+  const { clock, keepIn, log, probeMs = hostDefaults.probeMs, signal } = options;
   const answers = new Map<string, Answer>();
   const host = new HostProcess({ ...options, role: 'probe', id: options.nextId() }, clock, log);
   let timedOut = false;
@@ -82,6 +96,7 @@ async function load(files: readonly string[], options: Probing): Promise<Session
       silence = timer(probeMs);
       if (frame.t === 'pong') return;
       answers.set(frame.file, frame);
+      heard?.(frame);
       const more = frame.t === 'not-loaded' && frame.unplaced && alone;
       if (answers.size < files.length || more) return;
       host.kill();
@@ -90,10 +105,14 @@ async function load(files: readonly string[], options: Probing): Promise<Session
     output: () => {},
   };
   const keep = keepIn === undefined ? {} : { keepIn };
+  const end = () => host.kill();
+  signal?.addEventListener('abort', end);
+  if (signal?.aborted) end();
   for (const file of files) host.write(encodeFrame({ t: 'load', file, alone, ...keep }));
   const gone = await Promise.race([host.gone, answered.promise]);
   silence.cancel();
   slow.cancel();
+  signal?.removeEventListener('abort', end);
   return { answers, ...(gone && { gone }), up, timedOut, stderr: host.stderrTail.text };
 }
 

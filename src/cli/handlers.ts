@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { createProbe } from '../carriers/probe.ts';
+import { createProbe, type ProbeOptions } from '../carriers/probe.ts';
 import { TaskError, typeKey } from '../contract/index.ts';
-import { type Discovery, discoverHandlers } from '../handler/discovery.ts';
+import { type Discovery, type DiscoveryOptions, discoverHandlers } from '../handler/discovery.ts';
 import type { Log } from '../ports/log.ts';
 import type { Io } from './command.ts';
 import { compileCacheFolder } from './compile-cache.ts';
@@ -19,7 +19,8 @@ export function hostEnvironment(io: Io): Readonly<Record<string, string | undefi
 export function discover(
   folder: string,
   io: Io,
-  how: { readonly log?: Log; readonly portable?: boolean; readonly keepIn?: string } = {},
+  how: Pick<DiscoveryOptions, 'early' | 'portable'> &
+    Pick<ProbeOptions, 'signal' | 'keepIn'> & { readonly log?: Log } = {},
 ): Promise<Discovery> {
   // In a bare root folder, most often. Whether a handler's processes have gone could never be seen: no slot would be free.
   if (process.platform === 'linux' && !existsSync('/proc/self/stat'))
@@ -36,8 +37,15 @@ export function discover(
     marker: `probe-${Buffer.from(io.random.bytes(16)).toString('hex')}`,
     compileCache: compileCacheFolder(io.env),
     keepIn: how.keepIn,
+    signal: how.signal,
   });
-  return discoverHandlers({ folder, probe, ...(how.portable && { portable: true }) });
+  const { early, portable } = how;
+  return discoverHandlers({
+    folder,
+    probe,
+    ...(portable && { portable }),
+    ...(early && { early }),
+  });
 }
 
 /** `demo/hello@1`. */

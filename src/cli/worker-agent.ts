@@ -20,7 +20,13 @@ import { compileCacheFolder, keepCompiledCodeNow } from './compile-cache.ts';
 import type { ExitName } from './exit-codes.ts';
 import { tellNoInit } from './first-process.ts';
 import { hintAtStart, unservedHandlers } from './handler-words.ts';
-import { discover, type HandlerProblem, handlerKey, hostEnvironment } from './handlers.ts';
+import {
+  type Discovery,
+  discover,
+  type HandlerProblem,
+  handlerKey,
+  hostEnvironment,
+} from './handlers.ts';
 import { findKey } from './keys.ts';
 import { lifeLine, tellHosts } from './life-line.ts';
 import { restsAfter } from './rest.ts';
@@ -66,10 +72,14 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   const spoolFolder = spoolFolderOf(call);
   const handlersFolder = resolve(io.cwd, settings.handlers);
   let worker: Worker | undefined;
-  const early: { trouble?: string | undefined; lost?: string } = {};
+  const said: { trouble?: string | undefined; lost?: string } = {};
   const code = codeFolder(spoolFolder, sessionId);
   await code.makeRoom();
-  const found = discover(handlersFolder, io, { log, keepIn: code.folder });
+  const looks = new AbortController();
+  const early = Promise.withResolvers<Discovery>();
+  const found = discover(handlersFolder, io, {
+    ...{ log, keepIn: code.folder, signal: looks.signal, early: early.resolve },
+  });
   // Looked at below; a spool that is refused must not leave it unheard.
   found.catch(() => {});
   const hosts = agentHosts(call, log, sessionId);
@@ -95,11 +105,11 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
     sessionId,
     serviceUrl: address.shown,
     onTrouble: (why) => {
-      early.trouble = why;
+      said.trouble = why;
       worker?.spoolTrouble(why);
     },
     onLost: (why) => {
-      early.lost = why;
+      said.lost = why;
       worker?.spoolLost(why);
     },
   });
@@ -113,6 +123,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   const { self } = processInfo;
   let status: StatusPort | undefined;
   const giveUp = async () => {
+    looks.abort();
     await status?.close();
     await Promise.all([code.remove(), hosts.close()]);
     await spool.close();
@@ -128,7 +139,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   void code.sweepOthers();
   const oldHosts = parts.killHosts(oldSessions, { clock: io.clock, log });
 
-  const discovery = await found;
+  const discovery = await Promise.race([found, early.promise]);
   await project.catch(async (error: unknown) => {
     await giveUp();
     throw error;
@@ -139,7 +150,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   const hinted = (problem: HandlerProblem): HandlerProblem =>
     discovery.handlers.length === 0 ? problem : { ...problem, hint: hintAtStart(problem.hint) };
   const problems = discovery.problems.filter(told).map(hinted);
-  tellHandlers({ ...discovery, problems }, log);
+  tellHandlers({ ...discovery, problems: problems.filter(({ loading }) => !loading) }, log);
   const unserved = unservedHandlers(problems, [], new Date(io.clock.wall()).toISOString());
   if (nothing) {
     await giveUp();
@@ -186,13 +197,13 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
       endOldHosts: () => oldHosts,
     },
   );
-  if (early.trouble !== undefined) worker.spoolTrouble(early.trouble);
-  if (early.lost !== undefined) worker.spoolLost(early.lost);
+  if (said.trouble !== undefined) worker.spoolTrouble(said.trouble);
+  if (said.lost !== undefined) worker.spoolLost(said.lost);
   signals.worker(worker);
   status?.worker(worker);
   const { handlers } = discovery;
   const reload = new parts.WorkerReload({
-    ...{ call, log, worker, hosts, code, handlers, unserved },
+    ...{ call, log, worker, hosts, code, handlers, unserved, looks },
     listener: service,
   });
   const over = async (end: WorkerEnd) => {
@@ -233,6 +244,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
     slots: settings.maxConcurrent,
     pools: settings.pools,
   });
+  if (discovery.problems.some(({ loading }) => loading)) reload.takeLate(found, discovery);
   signals.reload(() => void reload.request());
   return over(await worker.ended);
 }

@@ -11,12 +11,11 @@ import type { Timer } from '../ports/clock.ts';
 import type { SystemLog } from '../system/log.ts';
 import type { LiveSettings, Worker } from '../worker/worker.ts';
 import type { CodeFolder } from './code-folder.ts';
-import { durationWords } from './duration.ts';
 import { toFailure } from './failure.ts';
-import { hintWhileRunning, toldProblems, unservedHandlers } from './handler-words.ts';
-import { type Discovery, discover, handlerKey } from './handlers.ts';
+import { hintAtStart, hintWhileRunning, toldProblems, unservedHandlers } from './handler-words.ts';
+import { type Discovery, discover, type HandlerProblem, handlerKey } from './handlers.ts';
 import { readSources } from './main.ts';
-import { settingTable } from './setting-table.ts';
+import { inWords, named, shown } from './reload-words.ts';
 import { readSettings } from './settings.ts';
 import type { WorkerCall } from './worker-agent.ts';
 import { workerSettings } from './worker-settings.ts';
@@ -32,6 +31,8 @@ export interface ReloadParts {
   readonly handlers: Discovery['handlers'];
   /** What the start could not serve. */
   readonly unserved: readonly UnservedHandler[];
+  /** Ends what still loads files when the worker has ended. */
+  readonly looks: AbortController;
   /** Who hears of it: a service manager wants to know. */
   readonly listener?: ReloadListener;
 }
@@ -78,10 +79,11 @@ export class WorkerReload {
     return this.#settings;
   }
 
-  /** The worker has ended. Resolves when none is under way, or after a moment: a handler that loads for long must not hold up the worker's end. */
+  /** The worker has ended: handlers that still load are ended too. Resolves when nothing is under way, or after a moment. */
   async settled(): Promise<void> {
     this.#over = true;
     this.#later?.cancel();
+    this.#parts.looks.abort();
     await this.#sweeping;
     if (this.#running === undefined) return;
     const enough = new AbortController();
@@ -99,6 +101,38 @@ export class WorkerReload {
       this.#running = undefined;
     });
     return this.#running;
+  }
+
+  /**
+   * Serves what loaded after the worker has started without it, and tells what never will; what is asked for meanwhile comes
+   * afterwards, so that it judges by all of it. Once, right after it was made.
+   * @param early what the start knew, and has told.
+   */
+  takeLate(found: Promise<Discovery>, early: Discovery): void {
+    this.#running = this.#late(found, early).finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  async #late(finding: Promise<Discovery>, early: Discovery): Promise<void> {
+    const { call, log } = this.#parts;
+    try {
+      const found = await finding;
+      if (!this.#leaving() && !this.#over) {
+        const folder = resolve(call.io.cwd, this.#settings.handlers);
+        const next = nextHandlers(this.#handlers, found, folder);
+        const told = new Set(early.problems.map(({ file, message }) => `${file} ${message}`));
+        this.#serve(next, found, folder, {
+          hintOf: hintAtStart,
+          isNews: ({ file, message }) => !told.has(`${file} ${message}`),
+        });
+        for (const type of next.added)
+          log.info('handler.loaded', `${type} has loaded, and is served too.`, { type });
+      }
+    } catch (error) {
+      log.error('reload.kept', toFailure(error).message);
+    }
+    if (this.#again) await this.#run();
   }
 
   async #run(): Promise<void> {
@@ -120,7 +154,7 @@ export class WorkerReload {
 
   /** @returns what it came to, as a sentence. */
   async #once(): Promise<string> {
-    const { call, log, worker } = this.#parts;
+    const { call, code, log, looks, worker } = this.#parts;
     if (this.#leaving()) {
       log.info('reload.kept', DRAINS);
       return DRAINS;
@@ -133,10 +167,10 @@ export class WorkerReload {
     const settings = readSettings(workerSettings, sources);
     const folder = resolve(io.cwd, settings.handlers);
     const [found, newKey] = await Promise.all([
-      discover(folder, io, { log, keepIn: this.#parts.code.folder }),
+      discover(folder, io, { log, keepIn: code.folder, signal: looks.signal }),
       worker.reloadKey(),
     ]);
-    if (this.#leaving()) return DRAINS;
+    if (this.#leaving() || this.#over) return DRAINS;
     const next = nextHandlers(this.#handlers, found, folder);
     const said = [...this.#adjust(settings), ...(newKey ? ['the key is another'] : [])];
     this.#serve(next, found, folder);
@@ -174,7 +208,8 @@ export class WorkerReload {
     return state === 'draining' || state === 'stopped';
   }
 
-  #serve(next: NextHandlers, found: Discovery, folder: string): void {
+  /** @param how how what is wrong is told: its next step, and whether it has to be told at all. */
+  #serve(next: NextHandlers, found: Discovery, folder: string, how: Telling = ALL): void {
     const { call, code, hosts, log, worker } = this.#parts;
     this.#handlers = next.handlers;
     const served = next.handlers.map((one) => code.served(one));
@@ -184,11 +219,11 @@ export class WorkerReload {
     const news = new Set([...next.added, ...next.changed]);
     const unheld = found.problems
       .filter(({ type }) => type === undefined || !held.has(type))
-      .map((problem) => ({ ...problem, hint: hintWhileRunning(problem.hint) }));
+      .map((problem) => ({ ...problem, hint: how.hintOf(problem.hint) }));
     tellHandlers(
       {
         handlers: next.handlers.filter((one) => news.has(handlerKey(one))),
-        problems: unheld,
+        problems: unheld.filter(how.isNews),
       },
       log,
     );
@@ -252,32 +287,13 @@ export class WorkerReload {
   }
 }
 
+interface Telling {
+  hintOf(hint: string): string;
+  isNews(problem: HandlerProblem): boolean;
+}
+const ALL: Telling = { hintOf: hintWhileRunning, isNews: () => true };
 /** Attempts on code that was replaced are looked after this often. */
 const SWEEP_MS = 2_000;
 /** Nothing is lost by what is cut off: the next start removes what its probe has written. */
 const SETTLE_MS = 1_000;
 const DRAINS = 'Nothing is read again: this worker drains.';
-
-function named(name: (typeof workerSettings)[number]): string {
-  return settingTable[name].flag;
-}
-
-function shown(name: string, value: unknown): string {
-  if (name.endsWith('Ms')) return durationWords(value as number);
-  return Array.isArray(value) ? value.join(', ') : String(value);
-}
-
-function inWords({ added, changed, kept, removed, same }: NextHandlers): string[] {
-  const of = (what: string, names: readonly string[]) =>
-    names.length === 0 ? [] : [`${what} ${names.join(', ')}`];
-  return [
-    ...of('new code of', changed),
-    ...of('new', added),
-    ...of('no longer there', removed),
-    ...of(
-      'older code served of',
-      kept.map(({ handler }) => handlerKey(handler)),
-    ),
-    ...(same > 0 ? [`${same} ${same === 1 ? 'handler' : 'handlers'} unchanged`] : []),
-  ];
-}

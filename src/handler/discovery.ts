@@ -28,6 +28,8 @@ export interface HandlerProblem {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
+  /** It may still come: only in what is told early. */
+  readonly loading?: true;
 }
 
 export interface Discovery {
@@ -46,14 +48,22 @@ export type Probed =
     }
   | { readonly ok: false; readonly problem: LoadProblem };
 
-/** Loads files elsewhere; answers for every one of them, and never rejects. */
-export type Probe = (files: readonly string[]) => Promise<ReadonlyMap<string, Probed>>;
+/**
+ * Loads files elsewhere; answers for every one of them, and never rejects.
+ * @param early hears what has answered by then, whenever nothing more came for `hostDefaults.probeSlowMs`.
+ */
+export type Probe = (
+  files: readonly string[],
+  early?: (answered: ReadonlyMap<string, Probed>) => void,
+) => Promise<ReadonlyMap<string, Probed>>;
 
 export interface DiscoveryOptions {
   readonly folder: string;
   readonly probe: Probe;
   /** For `--check`: refuse names that differ in case only also where this folder keeps them apart. */
   readonly portable?: boolean;
+  /** Hears once what can be served while others still load, where that takes long: one that hangs must not hold them up. */
+  readonly early?: (discovery: Discovery) => void;
 }
 
 export async function discoverHandlers(options: DiscoveryOptions): Promise<Discovery> {
@@ -72,25 +82,42 @@ export async function discoverHandlers(options: DiscoveryOptions): Promise<Disco
       hint: 'Divide the folder among workers.',
     });
   }
-  const probed = await options.probe(apart.map(({ file }) => file));
+  const loaded = (probed: ReadonlyMap<string, Probed>, missing: Missing): Discovery => {
+    const { handlers, problems: more } = sorted(apart, probed, missing);
+    return { handlers, problems: [...problems, ...more] };
+  };
+  let early = options.early;
+  const tell = (answered: ReadonlyMap<string, Probed>) => {
+    const soFar = loaded(answered, LOADING);
+    if (soFar.handlers.length === 0) return;
+    early?.(soFar);
+    early = undefined;
+  };
+  const files = apart.map(({ file }) => file);
+  return loaded(await options.probe(files, early && tell), NOT_PROBED);
+}
+
+type Missing = LoadProblem & Pick<HandlerProblem, 'loading'>;
+
+/** @param missing what is said of those that have not answered. */
+function sorted(
+  candidates: readonly Candidate[],
+  probed: ReadonlyMap<string, Probed>,
+  missing: Missing,
+): Discovery {
   const handlers: DiscoveredHandler[] = [];
-  for (const { path, file, type, schemaVersion } of apart) {
+  const problems: HandlerProblem[] = [];
+  for (const { path, file, type, schemaVersion } of candidates) {
+    const about = { file: path, type: typeKey(type, schemaVersion) };
     const result = probed.get(file);
-    if (result?.ok) {
-      const { code, declaration } = result;
-      handlers.push({ type, schemaVersion, file, ...declaration, ...(code && { code }) });
-      const about = { file: path, type: typeKey(type, schemaVersion) };
-      for (const warning of result.warnings ?? [])
-        problems.push({ severity: 'warning', ...about, ...warning });
-    } else {
-      const problem = result?.problem ?? NOT_PROBED;
-      problems.push({
-        severity: 'error',
-        file: path,
-        type: typeKey(type, schemaVersion),
-        ...problem,
-      });
+    if (!result?.ok) {
+      problems.push({ severity: 'error', ...about, ...(result?.problem ?? missing) });
+      continue;
     }
+    const { code, declaration } = result;
+    handlers.push({ type, schemaVersion, file, ...declaration, ...(code && { code }) });
+    for (const warning of result.warnings ?? [])
+      problems.push({ severity: 'warning', ...about, ...warning });
   }
   return { handlers, problems };
 }
@@ -102,10 +129,16 @@ interface Candidate {
   readonly schemaVersion: number;
 }
 
-const NOT_PROBED: LoadProblem = {
+const NOT_PROBED: Missing = {
   code: 'HANDLER_NOT_LOADED',
   message: 'It was not loaded.',
   hint: 'Start again.',
+};
+const LOADING: Missing = {
+  code: 'HANDLER_NOT_LOADED',
+  message: 'It is still loading.',
+  hint: 'Wait: it is served as soon as it has loaded; where it does not, the log says why (handler.not-served).',
+  loading: true,
 };
 
 async function candidates(folder: string, problems: HandlerProblem[]): Promise<Candidate[]> {

@@ -1,5 +1,5 @@
 /** A real worker that reads its handlers, settings and key again on SIGHUP, and whose code nobody can pull away. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lib, reload, Volume, versioned } from './handlers-folder.ts';
@@ -127,6 +127,34 @@ describe.concurrent('SIGHUP', () => {
     await reload(worker);
     expect((await world.producer.await(task)).result).toBe('back');
     expect(await run()).toBe('back');
+  });
+
+  it('serves what loads while a file still does, and that one as soon as it has loaded', async () => {
+    const folder = world.path('slow');
+    mkdirSync(folder);
+    const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+    write('quick@1.mjs', `export const effectSafety = 'pure'; export default () => 'quick';`);
+    write(
+      'slow@1.mjs',
+      `import { existsSync } from 'node:fs';
+while (!existsSync(new URL('go', import.meta.url))) await new Promise((on) => setTimeout(on, 20));
+export const effectSafety = 'pure';
+export default () => 'slow';`,
+    );
+    const worker = await world.worker({ id: 'slow', handlers: folder });
+    const [quick, slow] = await Promise.all([
+      world.producer.submit('quick', 1, 0),
+      world.producer.submit('slow', 1, 0),
+    ]);
+    expect((await world.producer.await(quick)).result).toBe('quick');
+    const { body } = await world.call('GET', '/workers/slow', undefined, OPERATOR);
+    expect(body.unservedHandlers).toMatchObject([
+      { type: 'slow', why: expect.stringContaining('still loading') },
+    ]);
+    expect(worker.events('handler.not-served')).toEqual([]);
+    write('go', '');
+    expect((await world.producer.await(slow)).result).toBe('slow');
+    expect(worker.events('handler.loaded')).toMatchObject([{ type: 'slow@1' }]);
   });
 
   it('takes over settings of a config file, names those that need a restart, and keeps all of a bad one', async () => {

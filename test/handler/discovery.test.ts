@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vites
 import { createProbe } from '../../src/carriers/probe.ts';
 import { hostDefaults } from '../../src/core/defaults.ts';
 import { type Discovery, discoverHandlers, type Probe } from '../../src/handler/discovery.ts';
+import type { Clock } from '../../src/ports/clock.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { memoryLog } from '../carriers/memory-log.ts';
 import { hostCommand, marked } from '../carriers/process-harness.ts';
@@ -25,6 +26,17 @@ const probe = createProbe({
   probeMs: 5_000,
 });
 afterAll(() => vi.waitFor(() => expect(marked(marker)).toEqual([])));
+
+/** Tells early after a moment. */
+function hasty(): Clock {
+  const clock = systemClock();
+  return {
+    ...{ now: () => clock.now(), wall: () => clock.wall() },
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+    timer: (ms, fire, patience) =>
+      clock.timer(ms === hostDefaults.probeSlowMs ? 50 : ms, fire, patience),
+  };
+}
 
 /** Answers without looking: for tests of names. */
 const blind: Probe = async (files) =>
@@ -296,6 +308,47 @@ describe('modules, loaded in a process of their own', () => {
     expect(keys(found)).toEqual(['a@1']);
     expect(asked).toContain(60_000);
     expect(log.events).toContain('handler.loading');
+  });
+
+  it('tells once what loads while another file still does, and the rest when that is over', async () => {
+    write({
+      'a@1.mjs': GOOD,
+      'bad@1.mjs': 'throw new Error("no database here");',
+      'late@1.mjs':
+        'import { existsSync } from "node:fs"; while (!existsSync(new URL("go", import.meta.url))) await new Promise((on) => setTimeout(on, 10)); export default () => 1;',
+    });
+    const probe = createProbe({
+      ...{ clock: hasty(), log: memoryLog(), command: hostCommand, marker, env: process.env },
+    });
+    const early: Discovery[] = [];
+    const found = await discoverHandlers({
+      ...{ folder, probe },
+      early: (discovery) => {
+        early.push(discovery);
+        write({ go: '' });
+      },
+    });
+    expect(early).toHaveLength(1);
+    expect(keys(early[0] as Discovery)).toEqual(['a@1']);
+    const told = ({ problems }: Discovery) =>
+      problems.map(({ type, loading, severity }) => [type, severity, loading]);
+    expect(told(early[0] as Discovery)).toContainEqual(['late@1', 'error', true]);
+    expect(keys(found)).toEqual(['a@1', 'late@1']);
+    expect(told(found)).toEqual([['bad@1', 'error', undefined]]);
+  });
+
+  it('ends what still loads when nobody waits for it', async () => {
+    write({ 'a@1.mjs': GOOD, 'hangs@1.mjs': 'await new Promise(() => {});' });
+    const left = new AbortController();
+    const probe = createProbe({
+      ...{ clock: hasty(), log: memoryLog(), command: hostCommand, marker, env: process.env },
+      signal: left.signal,
+    });
+    const early = Promise.withResolvers<void>();
+    const found = discoverHandlers({ folder, probe, early: () => early.resolve() });
+    await early.promise;
+    left.abort();
+    expect(keys(await found)).toEqual(['a@1']);
   });
 
   it('serves nothing, in words, where no process can be started', async () => {
