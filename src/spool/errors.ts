@@ -12,7 +12,7 @@ export const spoolErrorCodes = {
     next: 'Give the worker a folder that it may write, on a disk with free space (`--spool`).',
   },
   SPOOL_UNSAFE: {
-    title: 'Other users could read or change the spool',
+    title: 'Other users could read or change the spool, or its folder holds other things',
     next: 'Give the worker a folder of its own that is not there yet (`--spool`): it is made for its user alone.',
   },
   SPOOL_UNREADABLE: {

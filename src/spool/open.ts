@@ -9,7 +9,7 @@ import { causeCode, isNoRoom, type SpoolErrorCode, spoolError } from './errors.t
 import { type Layout, layoutOf } from './layout.ts';
 import { closedOwner, type Owner, predecessorOf, sessionsBefore } from './owner.ts';
 import { forceOwner, readOwner, stateOf, type Taken, takeSpool } from './owner-lock.ts';
-import { openToOthers } from './private.ts';
+import { openToOthers, otherThingsIn } from './private.ts';
 import { makeFolders } from './recheck.ts';
 import { type Recovered, recover } from './recover.ts';
 import { Reserve, removeReserve } from './reserve.ts';
@@ -22,7 +22,10 @@ export interface SpoolOptions {
   readonly log: Log;
   readonly lock: FolderLock;
   readonly processInfo: ProcessInfo;
-  /** Made if it is not there (0700). One that other users could have written into is closed to them, or refused. */
+  /**
+   * Made if it is not there (0700). One that other users could have written into is closed to them, or refused; one that holds
+   * other things and was no spool before is refused.
+   */
   readonly folder: string;
   readonly workerId: string;
   readonly sessionId: string;
@@ -67,7 +70,9 @@ export async function openSpool(options: SpoolOptions): Promise<OpenSpool> {
   let owner: Owner | undefined;
   let taken: Taken;
   try {
-    const unsafe = await openToOthers(options.disk, layout, { close: true });
+    const unsafe =
+      (await otherThingsIn(options.disk, layout)) ??
+      (await openToOthers(options.disk, layout, { close: true }));
     if (unsafe !== undefined) return { ok: false, error: spoolError('SPOOL_UNSAFE', unsafe) };
     await makeFolders(options.disk, layout);
     const make = (previous: Owner | undefined) => {

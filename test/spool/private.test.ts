@@ -5,6 +5,7 @@ import {
   readdir,
   readFile,
   rename,
+  rm,
   stat,
   symlink,
   writeFile,
@@ -94,15 +95,37 @@ describe.skipIf(process.platform === 'win32')('a spool folder that is there', ()
     expect(await mode(`${spools.folder}-real`)).toBe(0o700);
   });
 
-  it('and holds other things keeps its mode; others who can write there are a refusal', async () => {
+  it('and holds other things is refused and left as it is, unless it was a spool before', async () => {
     await mkdir(spools.folder);
-    await writeFile(at('letter.txt'), 'dear');
+    const things = ['letter.txt', 'music', 'notes', 'reports', 'taxes'];
+    for (const name of things) await mkdir(at(name));
+    await chmod(at('reports'), 0o755);
     await chmod(spools.folder, 0o777);
     expect(await refusal()).toContain('can be written by other users');
-    expect(await readdir(spools.folder)).toEqual(['letter.txt']);
+    await chmod(spools.folder, 0o755);
+    expect(await refusal()).toContain('holds other things (letter.txt, music, notes and 1 more)');
+    expect((await readdir(spools.folder)).sort()).toEqual(things);
+    expect([await mode(spools.folder), await mode(at('reports'))]).toEqual([0o755, 0o755]);
+  });
+
+  it.each([
+    ['has an owner record', [] as string[]],
+    ['lost its owner record', ['owner.json']],
+  ])('and %s beside other things is a spool, and keeps its mode', async (_, gone) => {
+    const name = await used();
+    await writeFile(at('letter.txt'), 'dear');
+    for (const path of gone) await rm(at(path));
+    await chmod(at('reports', name), 0o600);
+    await chmod(spools.folder, 0o755);
+    expect(reportIds(await spools.open({ sessionId: 'ses_2' }))).toEqual(['att_a']);
+    expect(await mode(spools.folder)).toBe(gone.length === 0 ? 0o700 : 0o755);
+  });
+
+  it('and holds what a checkout or a disk of its own has is taken', async () => {
+    await mkdir(at('lost+found'), { recursive: true });
+    await writeFile(at('README.md'), '# The spool');
     await chmod(spools.folder, 0o755);
     await spools.open();
-    expect(await mode(spools.folder)).toBe(0o755);
     expect(await mode(at('reports'))).toBe(0o700);
   });
 
