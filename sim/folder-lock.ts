@@ -90,5 +90,5 @@ export class SimulatedFolderLock implements FolderLock {
   }
 }
 
-const LIFE_SIGN_MS = 3_000;
+const LIFE_SIGN_MS = 5_000;
 const DOOR_STALE_MS = 5_000;

@@ -14,3 +14,8 @@ declare module '*.client.js' {
   const text: string;
   export default text;
 }
+
+/** Calls `leave` when the process ends, also by a signal that nobody hears; returns how to take that back. */
+declare module 'signal-exit' {
+  export default function onExit(leave: () => void): () => void;
+}

@@ -75,7 +75,7 @@ const NO_DOORS = [
   'client',
 ];
 const DOORS =
-  /^(node:(fs|fs\/promises|child_process|net|tls|dns|http|https|http2|dgram|cluster|worker_threads|timers|timers\/promises|os|sqlite|process)|undici|eventsource|pino|proper-lockfile|write-file-atomic|@hono\/node-server)$/;
+  /^(node:(fs|fs\/promises|child_process|net|tls|dns|http|https|http2|dgram|cluster|worker_threads|timers|timers\/promises|os|sqlite|process)|undici|eventsource|pino|signal-exit|write-file-atomic|@hono\/node-server)$/;
 
 /** Files that are started or imported from outside `src`. */
 const ENTRIES = [

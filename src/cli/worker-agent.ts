@@ -98,7 +98,7 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
     disk: parts.systemDisk(),
     clock: io.clock,
     log,
-    lock: parts.systemFolderLock(),
+    lock: parts.systemFolderLock(io.clock),
     processInfo,
     folder: spoolFolder,
     workerId: settings.workerId,

@@ -48,11 +48,11 @@ export const spoolDefaults = {
   /** A doctor's probe lives for seconds: an older one was left by a crash. */
   probeOldMs: 10 * MINUTE,
   /** A holder that cannot be judged (another host or container) counts as gone after this silence … */
-  lockSilenceMs: 10 * SECOND,
-  /** … and is looked at this often. Its signs of life come every 3 s. */
+  lockSilenceMs: 16 * SECOND,
+  /** … and is looked at this often. Its signs of life come every 5 s. */
   lockLookMs: 250,
   /** A holder whose lock was removed by hand has put it back after this. */
-  lockReturnMs: 5 * SECOND,
+  lockReturnMs: 8 * SECOND,
   /** A lock that was altered is taken again with so many tries before the spool counts as lost. */
   lockTries: 8,
   /** A spool that could not be written is tried this often. */

@@ -75,7 +75,7 @@ async function open(): Promise<Worker> {
     disk: systemDisk(),
     clock,
     log,
-    lock: systemFolderLock(),
+    lock: systemFolderLock(clock),
     processInfo: await systemProcessInfo(),
     folder: settings.spool,
     workerId,

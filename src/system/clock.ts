@@ -91,8 +91,11 @@ class SystemClock implements Clock {
     timer.near = setTimeout(
       () => {
         this.#near.delete(timer);
+        const now = this.now();
+        // Whoever wakes the process looks for the others too, where their look is near: one wake for both.
+        if (this.#lookAt - now < TOGETHER_MS) this.#look();
         // Node may come up to a millisecond early.
-        if (this.now() < timer.dueMs) this.#place(timer);
+        if (now < timer.dueMs) this.#place(timer);
         else timer.fire();
       },
       Math.max(0, Math.ceil(left)),
@@ -133,5 +136,10 @@ interface SystemTimer {
 
 /** How late a timer may be after a suspend, and how often a waiting process wakes. */
 const SLICE_MS = 1_000;
-/** The same where nothing is waited for but what is patient. */
-const PATIENT_SLICE_MS = 4_000;
+/**
+ * The same where nothing is waited for but what is patient: a little more than from one sign of life of a folder's lock to
+ * the next, which so wakes an idle worker for both.
+ */
+const PATIENT_SLICE_MS = 5_500;
+/** A look that is due within this comes along with whatever fires. */
+const TOGETHER_MS = 750;

@@ -1,24 +1,32 @@
-import fs from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
+import { type BigIntStats, close, fstatSync, futimes, open, rmSync, stat, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import lockfile from 'proper-lockfile';
+import { promisify } from 'node:util';
+import onExit from 'signal-exit';
+import type { Clock, Timer } from '../ports/clock.ts';
 import type { FolderLock, HeldLock, LockSight } from '../ports/folder-lock.ts';
+import { quietClock } from './quiet-clock.ts';
 
 /**
- * The lock of a folder: `owner.lock` in it, by proper-lockfile (a name that only one can make; its time of change renewed
- * while it is held). That library knows no pids, takes a crashed
- * holder for alive for `stale` ms, a stopped one for dead, and can let two in that break a stale lock at the
- * same time. So breaking is left to the caller here, who judges behind a door: a second lock of the same kind.
+ * The lock of a folder: `owner.lock` in it, an empty file that only one can make (also on a full disk), its time of change renewed
+ * while it is held. It knows no pids, and its age says nothing: whoever is stopped looks dead, and two that break an old
+ * one at the same time could both get it. So breaking is left to the caller, who judges behind a door: a second
+ * lock of the same kind.
+ *
+ * @param timers for the signs of life [some that do not keep the process alive].
  */
-export function systemFolderLock(): FolderLock {
+export function systemFolderLock(timers: Pick<Clock, 'timer'> = quietClock()): FolderLock {
   return {
-    take: (folder, onLost) => take(join(folder, 'owner.lock'), LIFE_SIGN_MS, onLost),
+    take: (folder, onLost) =>
+      take(join(folder, 'owner.lock'), { timers, everyMs: LIFE_SIGN_MS, onLost }),
     look: (folder) => look(join(folder, 'owner.lock')),
     breakOpen: (folder) => remove(join(folder, 'owner.lock')),
     async door(folder, work) {
       const door = join(folder, 'owner.door');
-      const held = await enter(door);
+      const held = await enter(door, () =>
+        take(door, { timers, everyMs: DOOR_SIGN_MS, onLost: () => {} }),
+      );
       try {
         return await work();
       } finally {
@@ -28,44 +36,123 @@ export function systemFolderLock(): FolderLock {
   };
 }
 
-async function take(
-  path: string,
-  lifeSignMs: number,
-  onLost: (why: string) => void,
-): Promise<HeldLock | undefined> {
-  let released = false;
-  let release: () => Promise<void>;
+interface Holding {
+  readonly timers: Pick<Clock, 'timer'>;
+  readonly everyMs: number;
+  readonly onLost: (why: string) => void;
+}
+
+/** `undefined` if something lies there: also the folder that earlier versions made. */
+async function take(path: string, how: Holding): Promise<HeldFile | undefined> {
   try {
-    // It keeps its own list by the first name, so the two locks of a folder need two names.
-    release = await lockfile.lock(path, {
-      lockfilePath: path,
-      realpath: false,
-      fs: EMPTY_FILES,
-      // Never broken here: a lock that seems stale may belong to a stopped process.
-      stale: NEVER_MS,
-      update: lifeSignMs,
-      onCompromised: (error) => {
-        if (!released) onLost(error.message);
-      },
-    });
+    const fd = await opened(path, 'wx', 0o600);
+    return new HeldFile(path, fd, fstatSync(fd, BIG).ino, how);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ELOCKED') return undefined;
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
     throw error;
   }
-  return {
-    async release() {
-      if (released) return;
-      released = true;
-      // Gone already, or taken away: then it is not ours to remove.
-      await release().catch(() => {});
-    },
-  };
 }
+
+/**
+ * It stays open while it is held: no other file can have its number meanwhile, so what lies at the path is ours or it is
+ * not, whatever its time says. A hand that gives it another time takes nothing away.
+ */
+class HeldFile implements HeldLock {
+  readonly #path: string;
+  readonly #fd: number;
+  readonly #ino: bigint;
+  readonly #how: Holding;
+  #timer: Timer | undefined;
+  /** A sign of life that is under way. Once the file is closed, its descriptor may be another one's. */
+  #sign: Promise<void> = Promise.resolve();
+  #over: Promise<void> | undefined;
+
+  constructor(path: string, fd: number, ino: bigint, how: Holding) {
+    this.#path = path;
+    this.#fd = fd;
+    this.#ino = ino;
+    this.#how = how;
+    heldFiles.add(this);
+    if (!leavesAtExit) onExit(() => heldFiles.forEach((held) => void held.leave()));
+    leavesAtExit = true;
+    this.#later(how.everyMs);
+  }
+
+  release(): Promise<void> {
+    this.#over ??= this.#release();
+    return this.#over;
+  }
+
+  /** At the end of the process, whatever ends it. */
+  leave(): void {
+    try {
+      if (statSync(this.#path, BIG).ino === this.#ino) rmSync(this.#path);
+    } catch {
+      // Gone already, or out of reach.
+    }
+  }
+
+  #later(ms: number): void {
+    this.#timer = this.#how.timers.timer(
+      ms,
+      () => {
+        this.#sign = this.#showLife();
+      },
+      'patient',
+    );
+  }
+
+  /** Touched is the file that is open, looked at the one at the path: both at once, which wakes the process less often. */
+  async #showLife(): Promise<void> {
+    const now = Date.now() / 1_000;
+    const touched = touch(this.#fd, now, now).then(
+      () => true,
+      () => false,
+    );
+    let lost: string | undefined;
+    let looked = true;
+    try {
+      const there = await seen(this.#path, BIG);
+      if (there.ino !== this.#ino) lost = `another file lies at ${this.#path}`;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') lost = (error as Error).message;
+      looked = false;
+    }
+    const well = (await touched) && looked;
+    if (this.#over) return;
+    if (lost === undefined) return this.#later(well ? this.#how.everyMs : AGAIN_MS);
+    this.#over = this.#close();
+    this.#how.onLost(lost);
+  }
+
+  async #release(): Promise<void> {
+    this.#timer?.cancel();
+    await this.#sign;
+    // Gone already, or taken away: then it is not ours to remove.
+    const there = await seen(this.#path, BIG).catch(() => undefined);
+    if (there?.ino === this.#ino) await remove(this.#path).catch(() => {});
+    await this.#close();
+  }
+
+  async #close(): Promise<void> {
+    heldFiles.delete(this);
+    await closed(this.#fd).catch(() => {});
+  }
+}
+
+const heldFiles = new Set<HeldFile>();
+let leavesAtExit = false;
+
+const opened = promisify(open);
+const closed = promisify(close);
+const touch = promisify(futimes);
+const seen = promisify(stat) as (path: string, how: typeof BIG) => Promise<BigIntStats>;
+const BIG = { bigint: true } as const;
 
 async function look(path: string): Promise<LockSight | undefined> {
   try {
-    const seen = await stat(path, { bigint: true });
-    return { stamp: `${seen.ino}:${seen.mtimeNs}`, touchedAtMs: Number(seen.mtimeMs) };
+    const { ino, mtimeMs, mtimeNs } = await seen(path, BIG);
+    return { stamp: `${ino}:${mtimeNs}`, touchedAtMs: Number(mtimeMs) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
@@ -77,11 +164,11 @@ async function remove(path: string): Promise<void> {
 }
 
 /** Waits for the door. Its holder needs milliseconds; one that was killed behind it holds it no longer than this. */
-async function enter(path: string): Promise<HeldLock> {
+async function enter(path: string, take: () => Promise<HeldLock | undefined>): Promise<HeldLock> {
   let seen = await look(path);
   let sinceMs = process.hrtime.bigint();
   for (;;) {
-    const held = await take(path, DOOR_SIGN_MS, () => {});
+    const held = await take();
     if (held) return held;
     const now = await look(path);
     if (now?.stamp !== seen?.stamp) {
@@ -94,23 +181,11 @@ async function enter(path: string): Promise<HeldLock> {
   }
 }
 
-/**
- * The library's locks are folders, and a new folder takes a block: there would be none on a full disk, where a worker must
- * start all the same. An empty file takes none, and only one can make it too. A folder is one of an earlier version.
- */
-const EMPTY_FILES = {
-  ...fs,
-  mkdir: (path: string, done: (error: NodeJS.ErrnoException | null) => void) =>
-    fs.open(path, 'wx', 0o600, (error, file) => (error ? done(error) : fs.close(file, done))),
-  rmdir: (path: string, done: (error: NodeJS.ErrnoException | null) => void) =>
-    fs.rm(path, { recursive: true, force: true }, done),
-  rmdirSync: (path: string) => fs.rmSync(path, { recursive: true, force: true }),
-};
-/** The library's own judgement by age is switched off: 139 years. */
-const NEVER_MS = 2 ** 42;
 /** Three of these unseen and a holder of another host counts as gone (`spoolDefaults.lockSilenceMs`). */
-const LIFE_SIGN_MS = 3_000;
-/** Five of these unseen and the door is broken open: the library's shortest. */
+const LIFE_SIGN_MS = 5_000;
+/** A sign of life that the disk refused. */
+const AGAIN_MS = 1_000;
+/** Five of these unseen and the door is broken open. */
 const DOOR_SIGN_MS = 1_000;
 const DOOR_STALE_MS = 5_000;
 const DOOR_WAIT_MS = 20;

@@ -83,7 +83,11 @@ export class InterlockTransport implements Transport {
 
   present(workerId: string, request: PresenceRequest): Promise<Answer<PresenceAnswer>> {
     const path = `/workers/${encodeURIComponent(workerId)}`;
-    return this.#door.call({ method: 'PUT', path, body: request, ...OK, schema: presenceAnswer });
+    return this.#door.call({
+      ...{ method: 'PUT', path, body: request, patience: 'patient' },
+      ...OK,
+      schema: presenceAnswer,
+    });
   }
 
   async report(report: Report): Promise<Answer<ReportAnswer>> {

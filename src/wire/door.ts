@@ -42,7 +42,7 @@ export interface Call<T> extends Request, Expected<T> {
   readonly text?: string | undefined;
   /** Of the call as a whole [10 s]. */
   readonly timeoutMs?: number | undefined;
-  /** Of that limit, after a sleep of the machine: for calls that wait at the control plane. */
+  /** Of that limit, after a sleep of the machine: for calls that an idle worker makes. */
   readonly patience?: Patience | undefined;
   /** Of the answer's body, after decompression [8 MiB]. */
   readonly maxBytes?: number | undefined;

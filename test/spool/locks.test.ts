@@ -55,7 +55,6 @@ describe.concurrent('two processes on one spool (F33)', () => {
       await utimes(join(spools.folder, 'owner.lock'), old, old);
       expect(await spools.tryOpen()).toMatchObject({ ok: false, error: { code: 'SPOOL_LOCKED' } });
       first.process.kill('SIGCONT');
-      await first.seen(({ log }) => log.includes('spool.lock-retaken'));
       first.process.send({ do: 'write', id: 'att_a' });
       await first.message('durable');
       expect(first.messages.some((message) => 'lost' in message)).toBe(false);
@@ -70,10 +69,10 @@ describe.concurrent('two processes on one spool (F33)', () => {
     await first.message('opened');
     const future = new Date(Date.now() + 86_400_000);
     await utimes(join(spools.folder, 'owner.lock'), future, future);
-    await first.seen(({ log }) => log.includes('spool.lock-retaken'));
+    expect(await spools.tryOpen()).toMatchObject({ ok: false, error: { code: 'SPOOL_LOCKED' } });
     await rm(join(spools.folder, 'owner.lock'), { recursive: true });
     expect(await spools.tryOpen()).toMatchObject({ ok: false, error: { code: 'SPOOL_LOCKED' } });
-    await first.seen(({ log }) => log.split('spool.lock-retaken').length === 3);
+    await first.seen(({ log }) => log.includes('spool.lock-retaken'));
   });
 });
 
@@ -124,7 +123,7 @@ describe.concurrent('what a crash left (F33)', () => {
     return performance.now() - from;
   }
 
-  // Far below `stale` of proper-lockfile (10 s), far above what a busy machine needs.
+  // Far below the silence of an owner out of sight, far above what a busy machine needs.
   const AT_ONCE_MS = 6_000;
 
   it('is taken at once after kill -9 (e)', async ({ spools }) => {
@@ -168,14 +167,14 @@ describe.concurrent('what a crash left (F33)', () => {
     },
   );
 
-  it('is taken after a bounded silence where the owner was another host (d)', async ({
-    spools,
-  }) => {
+  it('is taken after a bounded silence where the owner was another host (d)', {
+    timeout: 60_000,
+  }, async ({ spools }) => {
     await leftBehind(spools);
     await spools.alterOwner({ hostName: 'attic', bootId: 'c0ffee' });
     const ms = await took(spools);
-    expect(ms).toBeGreaterThan(9_000);
-    expect(ms).toBeLessThan(25_000);
+    expect(ms).toBeGreaterThan(15_000);
+    expect(ms).toBeLessThan(40_000);
   });
 
   it('is refused where the owner is another host that still gives signs of life (d)', async ({

@@ -157,8 +157,8 @@ describe('taking a spool', () => {
     const from = machine.clock.now();
     const opened = await machine.clock.time.until(openSpool(options));
     expect(opened.ok).toBe(true);
-    expect(machine.clock.now() - from).toBeGreaterThanOrEqual(10_000);
-    expect(machine.clock.now() - from).toBeLessThan(15_000);
+    expect(machine.clock.now() - from).toBeGreaterThanOrEqual(16_000);
+    expect(machine.clock.now() - from).toBeLessThan(21_000);
   });
 
   it('of an owner out of sight is refused at its first sign of life', async () => {
@@ -173,7 +173,7 @@ describe('taking a spool', () => {
       ok: false,
       error: { code: 'SPOOL_LOCKED', message: expect.stringContaining('sign of life') },
     });
-    expect(machine.clock.now()).toBeLessThan(5_000 + 3_000);
+    expect(machine.clock.now()).toBeLessThanOrEqual(5_000 + 5_000);
   });
 
   it('by many at once, after a crash, lets one in', async () => {

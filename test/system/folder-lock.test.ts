@@ -1,7 +1,9 @@
-import { mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemFolderLock } from '../../src/system/folder-lock.ts';
 
 let folder = '';
@@ -9,6 +11,34 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'interlock-lock-'));
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const SOURCE = new URL('../../src/system/folder-lock.ts', import.meta.url).href;
+
+/** Timers that fire when they are told to. */
+function byHand() {
+  const set = new Set<{ ms: number; fire: () => void }>();
+  let another = Promise.withResolvers<number>();
+  return {
+    timers: {
+      timer: (ms: number, fire: () => void) => {
+        const one = { ms, fire };
+        set.add(one);
+        another.resolve(ms);
+        return { cancel: () => set.delete(one) };
+      },
+    },
+    armedMs: () => [...set].map(({ ms }) => ms),
+    /** Fires the only one. Resolves when the next one is set, with for how long. */
+    pass: () => {
+      const [one] = set;
+      if (!one) throw new Error('no timer is set');
+      set.clear();
+      another = Promise.withResolvers();
+      one.fire();
+      return another.promise;
+    },
+  };
+}
 
 const never = (why: string) => {
   throw new Error(`lost: ${why}`);
@@ -41,41 +71,64 @@ describe('the lock of a folder', () => {
     await held?.release();
   });
 
-  it('shows a sign of life every few seconds', async () => {
-    const lock = systemFolderLock();
+  it('shows a sign of life every five seconds, whatever time a hand has given it', async () => {
+    const { timers, pass } = byHand();
+    const lock = systemFolderLock(timers);
     const held = await lock.take(folder, never);
     const first = await lock.look(folder);
     expect(first).toEqual(await lock.look(folder));
-    let next = await lock.look(folder);
-    while (next?.stamp === first?.stamp) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      next = await lock.look(folder);
-    }
+    const future = new Date(Date.now() + 86_400_000);
+    await utimes(join(folder, 'owner.lock'), future, future);
+    expect(await pass()).toBe(5_000);
+    const next = await lock.look(folder);
+    expect(next?.stamp).not.toBe(first?.stamp);
     expect(Math.abs((next?.touchedAtMs ?? 0) - Date.now())).toBeLessThan(10_000);
     await held?.release();
     expect(await lock.look(folder)).toBeUndefined();
   });
 
-  it('tells its holder, once and not as a throw, when it was taken away or altered', async () => {
-    const lock = systemFolderLock();
-    for (const harm of [
-      () => lock.breakOpen(folder),
-      () => utimes(join(folder, 'owner.lock'), new Date(), new Date(Date.now() + 86_400_000)),
-    ]) {
-      const lost: string[] = [];
-      const told = Promise.withResolvers<void>();
-      // Held for good before it is harmed: what is broken while it is still being taken is not lost but not had.
-      expect(
-        await lock.take(folder, (why) => {
-          lost.push(why);
-          told.resolve();
-        }),
-      ).toBeDefined();
+  it('tells its holder, once and not as a throw, when it was taken away or is another one', async () => {
+    const lies = join(folder, 'owner.lock');
+    for (const harm of [async () => {}, () => writeFile(lies, ''), () => mkdir(lies)]) {
+      const { timers, pass, armedMs } = byHand();
+      const lock = systemFolderLock(timers);
+      const told = Promise.withResolvers<string>();
+      const held = await lock.take(folder, told.resolve);
+      await lock.breakOpen(folder);
       await harm();
+      void pass();
       await told.promise;
-      expect(lost).toHaveLength(1);
+      expect(armedMs()).toEqual([]);
+      const there = await lock.look(folder);
+      // What lies there now is another one's.
+      await held?.release();
+      expect(await lock.look(folder)).toEqual(there);
       await lock.breakOpen(folder);
     }
+  });
+
+  it('tries a sign of life that the disk refused again, and loses nothing by it', async () => {
+    const { timers, pass } = byHand();
+    const lock = systemFolderLock(timers);
+    const held = await lock.take(folder, never);
+    await rename(folder, `${folder}-away`);
+    await writeFile(folder, '');
+    expect(await pass()).toBe(1_000);
+    await rm(folder);
+    await rename(`${folder}-away`, folder);
+    expect(await pass()).toBe(5_000);
+    await held?.release();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('is left by its holder at the end of the process', async () => {
+    const script = `
+      const { systemFolderLock } = await import(${JSON.stringify(SOURCE)});
+      await systemFolderLock().take(${JSON.stringify(folder)}, () => {});
+      process.exit();`;
+    const run = promisify(execFile);
+    await run(process.execPath, ['--input-type=module', '-e', script]);
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it('lets one at a time through the door, also when the work throws', async () => {
@@ -98,18 +151,10 @@ describe('the lock of a folder', () => {
   });
 
   it('has its door show life so often that two late signs do not have it broken', async () => {
-    const lock = systemFolderLock();
-    const timers = vi.spyOn(globalThis, 'setTimeout');
-    const everyMs = () => timers.mock.calls.map(([, ms]) => ms ?? 0).filter((ms) => ms > 0);
-    try {
-      await lock.door(folder, async () => expect(everyMs()).toEqual([1_000]));
-      timers.mockClear();
-      const held = await lock.take(folder, never);
-      expect(everyMs()).toEqual([3_000]);
-      await held?.release();
-    } finally {
-      timers.mockRestore();
-    }
+    const { timers, armedMs } = byHand();
+    const lock = systemFolderLock(timers);
+    await lock.door(folder, async () => expect(armedMs()).toEqual([1_000]));
+    expect(armedMs()).toEqual([]);
   });
 
   it('opens a door that a killed process left shut, in bounded time', async () => {
