@@ -3,8 +3,8 @@ import { createProbe, type ProbeOptions } from '../carriers/probe.ts';
 import { TaskError, typeKey } from '../contract/index.ts';
 import { type Discovery, type DiscoveryOptions, discoverHandlers } from '../handler/discovery.ts';
 import type { Log } from '../ports/log.ts';
+import { compileCacheFolder } from '../system/compile-cache.ts';
 import type { Io } from './command.ts';
-import { compileCacheFolder } from './compile-cache.ts';
 import { withoutStandIn } from './first-process.ts';
 
 export type { Discovery, HandlerProblem } from '../handler/discovery.ts';

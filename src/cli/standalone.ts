@@ -1,13 +1,13 @@
 /** The standalone executable, after its boot: both commands, told apart by its name or by the first word. */
 import { basename } from 'node:path';
-import { keepCompiledCode } from './compile-cache.ts';
+import { keepCompiledCode } from '../system/compile-cache.ts';
 import type { ProgramName } from './programs.ts';
 import { standalonePrograms } from './standalone-programs.ts';
 
 /** @param typed argv[0] as the shell had it. @param argv what follows. */
 export async function runStandalone(typed: string, argv: readonly string[]): Promise<void> {
   const { name, rest } = programOf(typed, argv);
-  keepCompiledCode();
+  keepCompiledCode(process.env);
   const { run } = await import('./run.ts');
   await run(name, standalonePrograms(typed), rest);
 }

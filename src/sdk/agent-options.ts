@@ -6,6 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { TaskError } from '../contract/errors.ts';
 import { sdkDefaults } from '../core/sdk-defaults.ts';
+import { compileCacheFolder } from '../system/compile-cache.ts';
 import type { AgentData } from './agent-words.ts';
 
 /** Throws `AGENT_NOT_STARTED` with the next step. */
@@ -20,7 +21,11 @@ export function startThread(data: AgentData): Worker {
     transferList: [words, jobs, status],
     // Loaders, hooks and instrumentation of the program are meant for the program: they would slow the agent down and
     // could break it. With both of these given, Node passes on neither its flags nor NODE_OPTIONS.
-    env: environmentOf(process.env),
+    env: {
+      ...environmentOf(process.env),
+      // What is compiled at the build lies in an executable already.
+      ...(inside === undefined && compiledCode(process.env)),
+    },
     execArgv: flagsOf(process.env.NODE_OPTIONS, process.execArgv),
     // No limit of the whole heap: --max-old-space-size bounds each thread, and a thread that meets its bound ends alone.
     resourceLimits: { maxYoungGenerationSizeMb: sdkDefaults.agentYoungMb },
@@ -92,6 +97,16 @@ export function environmentOf(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     names.map((name) => [name, env[name]]).filter(([, value]) => value !== undefined),
   );
+}
+
+/**
+ * Where the thread keeps its compiled code from one start to the next: in the program's own folder for that, else in ours (a
+ * Node before 22 has none). The program's own modules are left alone.
+ */
+export function compiledCode(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  if (env.NODE_DISABLE_COMPILE_CACHE) return {};
+  const folder = env.NODE_COMPILE_CACHE || compileCacheFolder(env);
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };
 }
 
 /** Flags that hold in each thread by itself and say how connections are made, from both places where they may stand. */

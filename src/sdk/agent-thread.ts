@@ -9,8 +9,10 @@ import { createThreadCarrier } from '../carriers/thread.ts';
 import { BegunCount } from '../carriers/thread-words.ts';
 import { TaskError } from '../contract/errors.ts';
 import { VERSION } from '../contract/version.ts';
+import { restDefaults } from '../core/rest-defaults.ts';
 import { openSpool } from '../spool/index.ts';
 import { systemClock } from '../system/clock.ts';
+import { keepCompiledCodeNow } from '../system/compile-cache.ts';
 import { systemDisk } from '../system/disk.ts';
 import { systemFolderLock } from '../system/folder-lock.ts';
 import { systemLog } from '../system/log.ts';
@@ -147,11 +149,13 @@ async function run(worker: Worker): Promise<void> {
     );
   }
   tell({ t: 'started' });
+  const keeps = clock.timer(restDefaults.afterMs, keepCompiledCodeNow, 'patient');
   let gone = false;
   void worker.gone.then(() => {
     gone = true;
   });
   const told = await worker.ended;
+  keeps.cancel();
   const end = told.detail === undefined ? told : { ...told, detail: sdkText(told.detail) };
   tell({ t: 'ended', end, status: sdkStatus(worker.status()), ...(gone ? {} : { left: true }) });
   if (gone) return;

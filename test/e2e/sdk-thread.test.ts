@@ -141,6 +141,9 @@ it('drains while a handler holds the thread for two leases, delivers its result 
     result: { state: 'draining' },
   });
   expect(await field.kinds(task.id)).toEqual(['submitted', 'leased', 'started', 'succeeded']);
+  // What the agent's thread has compiled is kept for its next start, in the user's own folder.
+  const kept = readdirSync(field.folder, { recursive: true }).map(String);
+  expect(kept).toContainEqual(expect.stringMatching(/interlock.compile-cache.v[^/\\]+.\w+$/));
 });
 
 it('says that a handler ignores its stop while it holds the thread, and takes what it returns', async () => {

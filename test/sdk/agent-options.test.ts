@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { TaskError } from '../../src/contract/errors.ts';
-import { agentFile, environmentOf, flagsOf } from '../../src/sdk/agent-options.ts';
+import { agentFile, compiledCode, environmentOf, flagsOf } from '../../src/sdk/agent-options.ts';
 
 it('finds the file of the agent beside the SDK, built or from source', () => {
   const folder = mkdtempSync(join(tmpdir(), 'interlock-agent-'));
@@ -74,4 +74,18 @@ it('takes no variable of the program into the thread but those that Node reads f
       NODE_TLS_REJECT_UNAUTHORIZED: '0',
     }),
   ).toEqual({ NODE_TLS_REJECT_UNAUTHORIZED: '0' });
+});
+
+it('keeps the compiled code of the thread where the program keeps its own, else in the folder of this user', () => {
+  const state = mkdtempSync(join(tmpdir(), 'interlock-'));
+  try {
+    const env = { XDG_STATE_HOME: state, HOME: state, LOCALAPPDATA: state };
+    expect(compiledCode(env).NODE_COMPILE_CACHE).toMatch(/interlock.compile-cache$/);
+    expect(compiledCode({ ...env, NODE_COMPILE_CACHE: '/kept' })).toEqual({
+      NODE_COMPILE_CACHE: '/kept',
+    });
+    expect(compiledCode({ ...env, NODE_DISABLE_COMPILE_CACHE: '1' })).toEqual({});
+  } finally {
+    rmSync(state, { recursive: true });
+  }
 });

@@ -1,7 +1,7 @@
 import * as nodeModule from 'node:module';
 import { join } from 'node:path';
-import { makeFolder } from '../system/make-folder.ts';
-import { homeFolder, stateFolder } from '../system/state-folder.ts';
+import { makeFolder } from './make-folder.ts';
+import { homeFolder, stateFolder } from './state-folder.ts';
 
 /**
  * Where compiled code is kept from one start to the next: below this user's own state folder, never in a shared one. Made
@@ -22,13 +22,16 @@ export function compileCacheFolder(
 }
 
 /** For what is imported after this call. A folder that cannot be used costs only the time it would have saved. */
-export function keepCompiledCode(): void {
-  const folder = compileCacheFolder(process.env);
-  if (folder !== undefined && process.env.NODE_COMPILE_CACHE === undefined)
+export function keepCompiledCode(env: Readonly<Record<string, string | undefined>>): void {
+  const folder = compileCacheFolder(env);
+  if (folder !== undefined && env.NODE_COMPILE_CACHE === undefined)
     nodeModule.enableCompileCache?.(folder);
 }
 
-/** What was compiled until now is written down. By itself Node.js does so at its end, which a killed process does not live to see. */
+/**
+ * What this thread has compiled until now is written down. By itself Node.js does so at its end, which a killed process does
+ * not live to see.
+ */
 export function keepCompiledCodeNow(): void {
   nodeModule.flushCompileCache?.();
 }
