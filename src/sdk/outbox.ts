@@ -4,7 +4,6 @@ import { TaskError } from '../contract/errors.ts';
 import type { Log } from '../ports/log.ts';
 import { systemDisk } from '../system/disk.ts';
 import { systemFolderLock } from '../system/folder-lock.ts';
-import { systemLog } from '../system/log.ts';
 import { systemProcessInfo } from '../system/process-info.ts';
 import { quietClock } from '../system/quiet-clock.ts';
 import { systemRandom } from '../system/random.ts';
@@ -15,6 +14,7 @@ import {
   mustBeText,
   type OptionChecks,
 } from './options.ts';
+import { ownLog } from './quiet-log.ts';
 
 /** Where submissions are kept while the control plane is away, and who is told of them. */
 export interface OutboxSettings extends OutboxHandlers {
@@ -53,7 +53,7 @@ export function systemOutbox(
     disk: systemDisk(),
     clock: quietClock(),
     random: systemRandom(),
-    log: log ?? systemLog({ level: 'warn' }),
+    log: log ?? ownLog(),
     lock: systemFolderLock(),
     processInfo: () => systemProcessInfo(),
   };

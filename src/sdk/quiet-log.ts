@@ -1,4 +1,13 @@
 import type { Log, LogLevel } from '../ports/log.ts';
+import { systemLog } from '../system/log.ts';
+
+let own: Log | undefined;
+
+/** Where the user gave none: warnings to stderr, one for the program, for each keeps a descriptor and listens to the stream. */
+export function ownLog(): Log {
+  own ??= systemLog({ level: 'warn' });
+  return own;
+}
 
 /** A log promises not to throw. One of the user's own that does, at once or later, costs its line, never the program. */
 export function quietLog(log: Log): Log {

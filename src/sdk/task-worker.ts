@@ -13,7 +13,6 @@ import { workerDefaults } from '../core/defaults.ts';
 import type { HandlerDefinition, HandlerFunction } from '../handler/define.ts';
 import type { Log } from '../ports/log.ts';
 import { systemClock } from '../system/clock.ts';
-import { systemLog } from '../system/log.ts';
 import { systemRandom } from '../system/random.ts';
 import { homeFolder, stateFolder } from '../system/state-folder.ts';
 import type { KeySource } from '../wire/key.ts';
@@ -33,7 +32,7 @@ import {
   mustBeWhole,
   type OptionChecks,
 } from './options.ts';
-import { quietLog } from './quiet-log.ts';
+import { ownLog, quietLog } from './quiet-log.ts';
 import { checkOrder, definitionOf, type HandleOptions, served } from './registered.ts';
 import { presentKey } from './worker-key.ts';
 
@@ -106,7 +105,7 @@ export class TaskWorker {
     if (options.proxy) proxyChooser(options.proxy);
     this.#workerId = checked('workerId', workerIdSchema, options.workerId ?? hostname());
     for (const pool of options.pools ?? []) checked('pools', poolName, pool);
-    this.#log = quietLog(options.log ?? systemLog({ level: 'warn' }));
+    this.#log = quietLog(options.log ?? ownLog());
     this.#carrier = createInlineCarrier({ clock: this.#clock, log: this.#log, ownsJobs: true });
   }
 

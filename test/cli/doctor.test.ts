@@ -100,6 +100,19 @@ describe('doctor', () => {
     expect(out).toMatch(/\n1 check failed\.\n$/);
   });
 
+  it('says of a profile whose keys are refused once that it may be of another control plane', async () => {
+    const plane = await startPlane();
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, '.interlock'));
+    const kinds = ['task-worker', 'task-producer', 'task-operator', 'admin'];
+    const keys = Object.fromEntries(kinds.map((kind) => [kind, `il_nobodymade${kind}`]));
+    const profile = JSON.stringify({ url: plane.url, keys });
+    writeFileSync(join(cwd, '.interlock', 'profile.json'), profile, { mode: 0o600 });
+    const { of } = await doctor([], {}, cwd);
+    const fixes = of('key').map(({ fix }) => /fits its own control plane only/.test(fix ?? ''));
+    expect(fixes).toEqual([true, false, false, false]);
+  });
+
   it('tells keys apart: missing, malformed, of nobody, kept in the wrong place, of another project', async () => {
     const plane = await startPlane();
     const at = { INTERLOCK_URL: plane.url };

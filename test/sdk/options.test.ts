@@ -176,6 +176,14 @@ it('names of other libraries lead to ours, and a wrong form has a next step', ()
   );
 });
 
+it('workers without a log of their own share one, which listens to the stream once', () => {
+  const listening = () => process.stderr.listenerCount('drain');
+  new TaskWorker(GOOD);
+  const before = listening();
+  for (let more = 0; more < 3; more++) new TaskWorker(GOOD);
+  expect(listening()).toBe(before);
+});
+
 it('handle() takes a definition in place of function and options, and checks its names alike', async () => {
   const definition = { run: () => 1, effectSafety: 'pure', timeoutMs: 5 } as const;
   expect(new TaskWorker(GOOD).handle('demo/hello', 1, definition)).toBeInstanceOf(TaskWorker);

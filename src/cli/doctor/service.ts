@@ -30,6 +30,7 @@ export async function checkKeys(
   if (candidates.length === 0)
     return { checks: [fail('key', `none is configured for this address: ${missing}`, NO_KEY)] };
   const checks: Check[] = [];
+  const profilesTold = new Set<string>();
   let first: DoctorAnswer | undefined;
   let reader: Reader | undefined;
   let viewer: Reader | undefined;
@@ -48,7 +49,7 @@ export async function checkKeys(
       continue;
     }
     const door = openDoor(key);
-    const { check, answer } = await tryKey(key, door, project);
+    const { check, answer } = await tryKey(key, door, project, profilesTold);
     checks.push(check);
     first ??= answer;
     if (answer) {
@@ -122,6 +123,7 @@ async function tryKey(
   key: FoundKey,
   door: Door,
   project: string | undefined,
+  profilesTold: Set<string>,
 ): Promise<{ check: Check; answer?: DoctorAnswer }> {
   const answer = await door.call({
     method: 'GET',
@@ -136,7 +138,7 @@ async function tryKey(
     // A key without Tasks authority is a key all the same.
     const { status, problem } = answer;
     const says = `${name} is refused: ${status} ${problem.code}, ${problem.detail ?? problem.title ?? ''}`;
-    return { check: fail('key', says, refusedFix(key)) };
+    return { check: fail('key', says, refusedFix(key, profilesTold)) };
   }
   const { keyKind } = answer.value;
   if (key.kind !== undefined && key.kind !== keyKind) {
@@ -177,8 +179,11 @@ function placeFor(kind: string): string {
   return KEY_VARIABLES.find(([known]) => known === (kind as KeyKind))?.[1] ?? 'its own place';
 }
 
-function refusedFix({ kind, from }: FoundKey): string {
-  return `Make a new one: interlock keys new "my key" --kind ${kind ?? 'task-producer'}, with an admin key or with --data on the control plane's machine.${oldProfile(from)}`;
+/** @param told profiles of which it was said already: each holds several keys. */
+function refusedFix({ kind, from }: FoundKey, told: Set<string>): string {
+  const profile = told.has(from) ? '' : oldProfile(from);
+  told.add(from);
+  return `Make a new one: interlock keys new "my key" --kind ${kind ?? 'task-producer'}, with an admin key or with --data on the control plane's machine.${profile}`;
 }
 
 const NO_KEY =
