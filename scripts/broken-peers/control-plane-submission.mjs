@@ -49,8 +49,8 @@ export const faults = [
   {
     name: 'one-form-of-the-base-address',
     file: mount,
-    find: 'new Hono({ strict: false })',
-    replace: 'new Hono()',
+    find: ".replace(/\\/$/, '');\n    app.on",
+    replace: ';\n    app.on',
     cases: ['service/slash-at-end'],
   },
   {
