@@ -12,12 +12,13 @@ import {
   type ProgressMark,
   type RunningRecord,
 } from './records.ts';
-import { SegmentWriter } from './segment-writer.ts';
+import { type Place, SegmentWriter } from './segment-writer.ts';
 
 /**
  * The attempts that are held: what claims brought. If one of a claim may not be repeated, its records are durable before
  * `record` resolves; else they only survive the end of the process, which costs no fsync: after a power cut such an attempt
- * runs again when its lease is over. The two lie in files of their own, so that no sync holds up what needs none.
+ * runs again when its lease is over. The two lie in files of their own, so that no sync holds up what needs none. Where all of
+ * a claim are `pure`, and so begin beside the write, it is made at the end of this turn of the event loop.
  */
 export class RunningBook {
   readonly #clock: Clock;
@@ -26,7 +27,7 @@ export class RunningBook {
   readonly #kept: SegmentWriter;
   readonly #open = new Map<string, Open>();
   /** By attempt, its record's way to the disk: what is said of it follows. */
-  readonly #coming = new Map<string, Promise<unknown>>();
+  readonly #coming = new Map<string, Coming>();
 
   constructor(
     ports: { readonly disk: Disk; readonly clock: Clock; readonly log: Log },
@@ -69,17 +70,24 @@ export class RunningBook {
   async record(attempts: readonly RunningRecord[], origin: Origin): Promise<void> {
     const fresh = attempts.filter(({ attemptId }) => !this.has(attemptId));
     if (fresh.length === 0) return;
-    const lines = fresh.map((one) => encodeLine(runningLine(one, origin)));
     const mustBeDurable = fresh.some(({ effectSafety }) => effectSafety === 'non-idempotent');
     const writer = mustBeDurable ? this.#durable : this.#kept;
-    const written = writer.write(
-      fresh.map(({ attemptId }) => attemptId),
-      lines.map(({ text }) => text).join(''),
-      lines.reduce((sum, { bytes }) => sum + bytes, 0),
-    );
-    for (const { attemptId } of fresh) this.#coming.set(attemptId, written);
+    // Nobody waits for it: their hosts get them first, and that they do is in the same write.
+    const marks = fresh.every(({ effectSafety }) => effectSafety === 'pure')
+      ? new Map<string, string>()
+      : undefined;
+    const coming: Coming = {
+      marks,
+      written: marks
+        ? turnOver().then(() => {
+            coming.marks = undefined;
+            return write(writer, fresh, origin, marks);
+          })
+        : write(writer, fresh, origin),
+    };
+    for (const { attemptId } of fresh) this.#coming.set(attemptId, coming);
     try {
-      const { file } = await written;
+      const { file } = await coming.written;
       for (const { attemptId } of fresh) this.#open.set(attemptId, { file, writer });
     } finally {
       for (const { attemptId } of fresh) this.#coming.delete(attemptId);
@@ -88,6 +96,12 @@ export class RunningBook {
 
   async markBegun(attemptId: string, host?: string): Promise<void> {
     const line = this.#mark('begun', attemptId, host === undefined ? undefined : { host });
+    const coming = this.#coming.get(attemptId);
+    if (coming?.marks !== undefined) {
+      coming.marks.set(attemptId, line);
+      await coming.written.catch(() => {});
+      return;
+    }
     await this.#add(attemptId, line, (open) => {
       open.begun = line;
     });
@@ -99,7 +113,7 @@ export class RunningBook {
 
   async #add(attemptId: string, line: string, kept?: (open: Open) => void): Promise<void> {
     const coming = this.#coming.get(attemptId);
-    if (coming !== undefined) await coming.catch(() => {});
+    if (coming !== undefined) await coming.written.catch(() => {});
     const open = this.#open.get(attemptId);
     if (open === undefined) return;
     kept?.(open);
@@ -123,7 +137,7 @@ export class RunningBook {
     for (const attemptId of attemptIds) {
       const open = this.#open.get(attemptId);
       if (!open) {
-        const coming = this.#coming.get(attemptId)?.then(
+        const coming = this.#coming.get(attemptId)?.written.then(
           () => this.end([attemptId]),
           () => {},
         );
@@ -149,7 +163,7 @@ export class RunningBook {
   }
 
   async idle(): Promise<void> {
-    await Promise.allSettled(this.#coming.values());
+    await Promise.allSettled([...this.#coming.values()].map(({ written }) => written));
     await this.#durable.idle();
     await this.#kept.idle();
     await this.#folder.idle();
@@ -174,6 +188,13 @@ export class RunningBook {
   }
 }
 
+/** The records of a claim on their way to the disk. */
+interface Coming {
+  readonly written: Promise<Place>;
+  /** Marks by attempt that go with them; `undefined`: what is marked now follows. */
+  marks: Map<string, string> | undefined;
+}
+
 /** Of one file. */
 interface Ending {
   readonly writer: SegmentWriter;
@@ -185,6 +206,24 @@ interface Open {
   readonly writer: SegmentWriter;
   /** The line that says that it began. */
   begun?: string;
+}
+
+function write(
+  writer: SegmentWriter,
+  records: readonly RunningRecord[],
+  origin: Origin,
+  marks?: ReadonlyMap<string, string>,
+): Promise<Place> {
+  let text = '';
+  for (const one of records)
+    text += encodeLine(runningLine(one, origin)).text + (marks?.get(one.attemptId) ?? '');
+  const ids = records.map(({ attemptId }) => attemptId);
+  return writer.write(ids, text, Buffer.byteLength(text));
+}
+
+/** When all is done that was begun in this turn of the event loop, and what it left for its end. */
+function turnOver(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(() => setImmediate(resolve)));
 }
 
 /** Field by field: what else a caller's object holds (an input, say) does not belong here. */

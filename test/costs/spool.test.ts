@@ -36,6 +36,23 @@ it('a claim of sixteen is durable by one file and its name, and by less if they 
   }
 });
 
+it('what is begun in the turn that brings it is recorded and marked by one write', async () => {
+  const { machine, process, spool } = await start();
+  await spool.recordClaim([held('att_first', 'pure')]);
+  machine.disk.traces = true;
+  const from = machine.disk.trace.length;
+  const recorded = spool.recordClaim([held('att_a', 'pure'), held('att_b', 'pure')]);
+  await spool.markBegun('att_a', 'ses_1/1');
+  await recorded;
+  expect(machine.disk.trace.slice(from).map((step) => step.split(' ')[0])).toEqual(['append']);
+  const next = await restart(machine, process);
+  expect(next.spool.recovered.running).toMatchObject([
+    { attemptId: 'att_first', begun: false },
+    { attemptId: 'att_a', begun: true, host: 'ses_1/1' },
+    { attemptId: 'att_b', begun: false },
+  ]);
+});
+
 it('what comes while a group is written goes into the next one: reports in sixteen tens cost a sync for each ten at most', async () => {
   const { machine, spool } = await start();
   const seen = await syncs(machine, async () => {

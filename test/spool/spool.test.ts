@@ -240,6 +240,7 @@ describe('running records', () => {
     const { machine, process, spool } = await start();
     machine.disk.fail({ step: 'append', path: /running/, ms: 100, times: 1 });
     const recorded = spool.recordClaim([held('att_a', 'pure'), held('att_b', 'pure')]);
+    await new Promise(setImmediate);
     void spool.markBegun('att_b', 'host-1');
     const report = await spool.writeReport(complete('att_a'), META);
     await machine.clock.time.until(Promise.all([recorded, spool.answered(report)]));
