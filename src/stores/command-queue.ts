@@ -128,7 +128,10 @@ export class CommandQueue<Tx> {
   }
 
   async #turn(): Promise<void> {
-    const group: Group<Tx> = { commands: [], items: 0, outcomes: [], notes: [], told: 0 };
+    const group: Group<Tx> = {
+      ...{ commands: [], items: 0, outcomes: [], notes: [], told: 0 },
+      woken: new Set(),
+    };
     const kept = await this.#carryOut(group);
     const durable = kept ? this.#group.durable : undefined;
     if (group.notes.length > 0) for (const listener of this.#early) listener(group.notes);
@@ -151,8 +154,22 @@ export class CommandQueue<Tx> {
     else this.#rest();
   }
 
-  #answer({ commands, outcomes, notes }: Group<Tx>): void {
-    for (const [index, { settle }] of commands.entries()) settle(outcomes[index] as Outcome);
+  /** Who was asked for by what the others brought begins work with it: they are answered when he has been. */
+  #answer(group: Group<Tx>): void {
+    const { outcomes, woken } = group;
+    if (woken.size === 0) return this.#answerOthers(group);
+    this.#unanswered++;
+    for (const index of woken) group.commands[index]?.settle(outcomes[index] as Outcome);
+    process.nextTick(() => {
+      this.#unanswered--;
+      this.#answerOthers(group);
+      this.#rest();
+    });
+  }
+
+  #answerOthers({ commands, outcomes, notes, woken }: Group<Tx>): void {
+    for (const [index, { settle }] of commands.entries())
+      if (!woken.has(index)) settle(outcomes[index] as Outcome);
     if (notes.length > 0) for (const listener of this.#listeners) listener(notes);
   }
 
@@ -218,7 +235,10 @@ export class CommandQueue<Tx> {
       group.told = group.notes.length;
       for (const listener of this.#within) listener(notes);
       // What a full group has no room for is the beginning of the next.
-      if (this.#waiting.length > 0 && group.items < GROUP_MAX) await this.#runTaken(group);
+      if (this.#waiting.length === 0 || group.items >= GROUP_MAX) continue;
+      const first = group.commands.length;
+      await this.#runTaken(group);
+      for (let index = first; index < group.commands.length; index++) group.woken.add(index);
     }
   }
 
@@ -291,6 +311,8 @@ interface Group<Tx> {
   notes: Note[];
   /** So many of them have been told within. */
   told: number;
+  /** Commands that were asked for within. */
+  readonly woken: Set<number>;
 }
 
 /** So much was done that others may have come meanwhile: some half a millisecond. */

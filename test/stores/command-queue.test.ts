@@ -35,6 +35,7 @@ it('what those ask for who are told within a group is carried out in that group'
   });
   const told: string[] = [];
   const heard = { at: '' };
+  const answered: string[] = [];
   queue.subscribe(
     () => {
       heard.at += 'kept ';
@@ -43,13 +44,20 @@ it('what those ask for who are told within a group is carried out in that group'
     (notes) => {
       heard.at += 'within ';
       told.push(...notes.map((note) => ('workerId' in note ? note.workerId : '')));
-      void queue.run(async () => 'asked');
+      // Whatever it takes until who waited has his answer.
+      void queue.run(async () => 'asked').then(async (value) => {
+        for (let hops = 0; hops < 50; hops++) await undefined;
+        answered.push(value);
+      });
     },
   );
-  await Promise.all([queue.run(async () => 'a'), queue.run(async () => 'b')]);
+  const run = (value: string) => queue.run(async () => value).then((one) => answered.push(one));
+  await Promise.all([run('a'), run('b')]);
   expect(groups).toEqual([['a', 'b', 'asked']]);
   expect(told).toEqual(['a', 'b']);
   expect(heard.at).toBe('within kept ');
+  // Who was woken has work to begin: the others have none.
+  expect(answered).toEqual(['asked', 'a', 'b']);
 });
 
 it('a group that is full tells within like any other, and what is asked for then begins the next', async () => {
