@@ -187,10 +187,18 @@ export const diskAndWire = [
   {
     name: 'a mark that overtakes its running record is lost',
     file: 'src/spool/running-book.ts',
-    find: '    if (coming !== undefined) await coming.catch(() => {});\n',
+    find: '    if (coming !== undefined) await coming.written.catch(() => {});\n',
     replace: '',
     unseen: 'marks are for people',
     tests: ['test/spool/spool.test'],
+  },
+  {
+    name: 'what is marked in the turn that brings it is lost',
+    file: 'src/spool/running-book.ts',
+    find: '      coming.marks.set(attemptId, line);\n',
+    replace: '',
+    unseen: 'marks are for people',
+    tests: ['test/costs/spool.test'],
   },
   {
     name: 'a record of a later version is kept aside as a bad one',

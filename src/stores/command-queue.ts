@@ -157,7 +157,10 @@ export class CommandQueue<Tx> {
   /** Who was asked for by what the others brought begins work with it: they are answered when he has been. */
   #answer(group: Group<Tx>): void {
     const { outcomes, woken } = group;
-    if (woken.size === 0) return this.#answerOthers(group);
+    if (woken.size === 0) {
+      this.#answerOthers(group);
+      return;
+    }
     this.#unanswered++;
     for (const index of woken) group.commands[index]?.settle(outcomes[index] as Outcome);
     process.nextTick(() => {

@@ -45,10 +45,12 @@ it('what those ask for who are told within a group is carried out in that group'
       heard.at += 'within ';
       told.push(...notes.map((note) => ('workerId' in note ? note.workerId : '')));
       // Whatever it takes until who waited has his answer.
-      void queue.run(async () => 'asked').then(async (value) => {
-        for (let hops = 0; hops < 50; hops++) await undefined;
-        answered.push(value);
-      });
+      void queue
+        .run(async () => 'asked')
+        .then(async (value) => {
+          for (let hops = 0; hops < 50; hops++) await undefined;
+          answered.push(value);
+        });
     },
   );
   const run = (value: string) => queue.run(async () => value).then((one) => answered.push(one));
