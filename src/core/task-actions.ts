@@ -110,7 +110,8 @@ export function resolutionChoices({ status, lateReport }: TaskView): readonly Re
     {
       value: 'retry',
       says: 'It did not: run the task again',
-      becomes: 'The task is queued again for one more attempt, with the same effect key.',
+      becomes:
+        'The task is queued again with the same effect key, and may make one attempt more than it had left. Where its handler is not called at all, the next attempt follows by itself.',
     },
   ];
 }

@@ -7,6 +7,7 @@ import {
   fail,
   failRetryable,
   failUncalled,
+  failUncalledRetryable,
   idempotent,
   inWords,
   lost,
@@ -323,7 +324,7 @@ describe('retry', () => {
       needsLeave(world);
     });
 
-    it('has nothing to ask once somebody has resolved it, and says nothing of it where it succeeds', () => {
+    it('has nothing to ask once somebody has resolved it, queues by itself what is not called after that, and says nothing of it where it succeeds', () => {
       const world = accepted();
       world.claim(startGate);
       world.say(start);
@@ -335,6 +336,14 @@ describe('retry', () => {
       world.say(failUncalled);
       expect(world.task.error?.effect).toBeUndefined();
       expect(inWords(world.retry())).toBe('ok');
+      world.claim(startGate);
+      world.say(start);
+      world.say(lost);
+      world.resolve('retry');
+      world.claim(startGate);
+      world.say(start);
+      world.say(failUncalledRetryable);
+      expect(world.task).toMatchObject({ status: 'queued', error: { begun: false } });
       const done = accepted();
       done.claim(startGate);
       done.say(complete);
