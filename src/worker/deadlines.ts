@@ -1,4 +1,3 @@
-import { PassingMap } from '../core/passing-map.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 
 /**
@@ -17,26 +16,20 @@ export class Deadlines {
   after(ms: number, fire: () => void): Timer {
     let row = this.#rows.get(ms);
     if (row === undefined) {
-      row = { ms, waiting: new PassingMap(), timer: undefined };
+      row = new Row(ms);
       this.#rows.set(ms, row);
     }
-    const { waiting } = row;
-    const one: Deadline = { at: this.#clock.now() + ms, fire };
-    waiting.set(one, true);
+    const one = new Deadline(this.#clock.now() + ms, fire, row);
+    row.waiting.push(one);
     if (row.timer === undefined) this.#arm(row, ms);
-    return {
-      cancel: () => {
-        waiting.delete(one);
-        one.fire = nothing;
-      },
-    };
+    return one;
   }
 
   /** Nothing is due any more. */
   stop(): void {
-    for (const { timer, waiting } of this.#rows.values()) {
-      timer?.cancel();
-      waiting.clear();
+    for (const row of this.#rows.values()) {
+      row.timer?.cancel();
+      row.waiting = [];
     }
     this.#rows.clear();
   }
@@ -49,30 +42,69 @@ export class Deadlines {
     const now = this.#clock.now();
     try {
       // In the order of their times: all are of one length. The spent timer stays meanwhile: what `fire` asks for arms none.
-      for (const one of row.waiting.keys()) {
+      for (const one of row.waiting) {
         if (one.at > now) break;
-        row.waiting.delete(one);
-        one.fire();
+        one.due();
       }
     } finally {
-      const [next] = row.waiting.keys();
+      row.leaveOut();
+      const [next] = row.waiting;
       if (next !== undefined) this.#arm(row, Math.max(0, next.at - this.#clock.now()));
       else if (this.#rows.get(row.ms) === row) this.#rows.delete(row.ms);
     }
   }
 }
 
-/** What is over holds nothing: old tables of the set keep it for a while. */
-const nothing = () => {};
-
-interface Deadline {
-  readonly at: number;
-  fire: () => void;
-}
-
-interface Row {
+/** Those of one length. */
+class Row {
   readonly ms: number;
-  /** Oldest first. */
-  readonly waiting: PassingMap<Deadline, true>;
-  timer: Timer | undefined;
+  /** Oldest first; among them are some that are over. */
+  waiting: Deadline[] = [];
+  timer: Timer | undefined = undefined;
+  #over = 0;
+
+  constructor(ms: number) {
+    this.ms = ms;
+  }
+
+  /** One more is over. It goes with many: looking for it each time would cost more than it holds. */
+  ended(): void {
+    if (++this.#over >= LEAVE_OUT_AFTER && this.#over * 2 > this.waiting.length) this.leaveOut();
+  }
+
+  /** Another list takes the place of this one, so a loop over it goes on. */
+  leaveOut(): void {
+    this.waiting = this.waiting.filter((one) => !one.over);
+    this.#over = 0;
+  }
 }
+
+class Deadline implements Timer {
+  readonly at: number;
+  #fire: (() => void) | undefined;
+  readonly #row: Row;
+
+  constructor(at: number, fire: () => void, row: Row) {
+    this.at = at;
+    this.#fire = fire;
+    this.#row = row;
+  }
+
+  get over(): boolean {
+    return this.#fire === undefined;
+  }
+
+  due(): void {
+    const fire = this.#fire;
+    this.cancel();
+    fire?.();
+  }
+
+  cancel(): void {
+    if (this.over) return;
+    this.#fire = undefined;
+    this.#row.ended();
+  }
+}
+
+const LEAVE_OUT_AFTER = 64;

@@ -67,11 +67,13 @@ export class Held implements LeaseTimes {
   record: SpooledReport | undefined = undefined;
   /** The machine's report is only the head of it: what is to be sent is read from the record. */
   bodyOnDisk = false;
+  /** Bytes that its report is counted with among those kept in memory. */
+  keptBytes = 0;
   /** A report that was answered without ever being on disk: where it must be set aside, it is written for that. */
   unwritten: { readonly report: TerminalReport; readonly followUp: boolean } | undefined =
     undefined;
   /** By the wall clock (RFC 3339), for people: told in the record of its report. */
-  workedAt: WorkedAt | undefined = undefined;
+  workedAt: { -readonly [When in keyof WorkedAt]: WorkedAt[When] } | undefined = undefined;
   /** The answer that sets the record aside, kept beside it. */
   refusal: { readonly status: number; readonly problem: Problem } | undefined = undefined;
 

@@ -32,7 +32,8 @@ export class JobWords {
   #dropped = 0;
   /** One for the start, as a rule. */
   #timers: Timer[] | undefined;
-  readonly #marks: ProgressMarks;
+  /** Most handlers tell no progress. */
+  #marks: ProgressMarks | undefined;
   #over = false;
   #quiet: (() => void) | undefined;
 
@@ -41,7 +42,6 @@ export class JobWords {
     this.#attempts = attempts;
     this.#quick = quick;
     this.#held = held;
-    this.#marks = new ProgressMarks(ctx, held.attempt.attemptId);
   }
 
   /** Where `start` is no gate: within a second of the beginning, or with the next report. */
@@ -58,8 +58,15 @@ export class JobWords {
 
   progress(update: ProgressUpdate): void {
     this.#update = { ...this.#update, ...update };
-    if (!this.#over) this.#marks.said(update);
+    if (!this.#over) this.#mark(update);
     this.#pump();
+  }
+
+  #mark(update: ProgressUpdate): void {
+    const { attempt, begunAt } = this.#held;
+    const since = begunAt ?? this.#ctx.ports.clock.now();
+    this.#marks ??= new ProgressMarks(this.#ctx, attempt.attemptId, since);
+    this.#marks.said(update);
   }
 
   log(lines: readonly LogLine[]): void {
@@ -78,7 +85,7 @@ export class JobWords {
    */
   end(): Promise<void> | undefined {
     this.#over = true;
-    this.#marks.end();
+    this.#marks?.end();
     for (const timer of this.#timers ?? []) timer.cancel();
     this.#timers = undefined;
     if (!this.#busy || this.#ctx.stopped) return undefined;

@@ -19,10 +19,11 @@ export class ProgressMarks {
   #notBefore = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
-  constructor(ctx: WorkerContext, attemptId: string) {
+  /** @param since when the handler began, by the clock */
+  constructor(ctx: WorkerContext, attemptId: string, since: number) {
     this.#ctx = ctx;
     this.#attemptId = attemptId;
-    this.#since = ctx.ports.clock.now();
+    this.#since = since;
   }
 
   said({ percent, message }: ProgressUpdate): void {

@@ -1,6 +1,5 @@
 import type { TerminalReport } from '../contract/index.ts';
 import { workerDefaults } from '../core/defaults.ts';
-import { PassingMap } from '../core/passing-map.ts';
 import type { WorkerContext } from './context.ts';
 import { type Held, label, reportOf } from './held.ts';
 import type { PendingReport } from './pending-report.ts';
@@ -12,7 +11,6 @@ import { pauseMs } from './refusals.ts';
  */
 export class ReportBodies {
   readonly #ctx: WorkerContext;
-  readonly #kept = new PassingMap<Held, number>();
   #bytes = 0;
 
   constructor(ctx: WorkerContext) {
@@ -24,7 +22,7 @@ export class ReportBodies {
     const { record } = held;
     if (!record || held.bodyOnDisk) return;
     if (this.#bytes + record.bytes <= workerDefaults.reportsInMemoryBytes) {
-      this.#kept.set(held, record.bytes);
+      held.keptBytes = record.bytes;
       this.#bytes += record.bytes;
       return;
     }
@@ -37,8 +35,8 @@ export class ReportBodies {
 
   /** It waits no more. */
   remove(held: Held): void {
-    this.#bytes -= this.#kept.get(held) ?? 0;
-    this.#kept.delete(held);
+    this.#bytes -= held.keptBytes;
+    held.keptBytes = 0;
   }
 
   /** `undefined`: it is only on disk. */

@@ -166,7 +166,8 @@ export class RunAttempt {
 
   #note(held: Held, what: 'startedAt' | 'endedAt', agoMs = 0): void {
     const at = instantText(Math.round(this.#ctx.ports.clock.wall() - agoMs));
-    held.workedAt = { ...held.workedAt, [what]: at };
+    held.workedAt ??= {};
+    held.workedAt[what] = at;
   }
 
   #stopHandler(held: Held, reason: StopReason): void {

@@ -57,6 +57,24 @@ it('has one timer for a thousand that are cancelled', async () => {
   expect(armed()).toBe(1);
 });
 
+it('calls those that are left where most were cancelled, before and while others are called', async () => {
+  const { clock, deadlines } = made();
+  const called: number[] = [];
+  const all: { cancel(): void }[] = [];
+  for (let n = 0; n < 300; n++)
+    all.push(
+      deadlines.after(100, () => {
+        called.push(n);
+        // As many as are left out together.
+        if (n === 250) for (const one of all.slice(251, 299)) one.cancel();
+      }),
+    );
+  for (const one of all.slice(0, 250)) one.cancel();
+  all[0]?.cancel();
+  await clock.time.until(clock.sleep(200), 1_000);
+  expect(called).toEqual([250, 299]);
+});
+
 it('calls nothing after its stop', async () => {
   const { clock, deadlines } = made();
   deadlines.after(10, () => expect.fail('called'));
