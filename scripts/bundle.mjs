@@ -59,7 +59,7 @@ export function bundleOptions(root) {
  */
 export function distBundles(root) {
   const options = { ...bundleOptions(root), plugins: [unusedSchemasFallAway, builtinsByRequire] };
-  const { interlock, 'interlock-worker': worker, ...forHandlers } = entries;
+  const { interlock, 'interlock-worker': worker, 'sdk-agent': sdkAgent, ...forHandlers } = entries;
   const single = { ...options, splitting: false };
   delete single.chunkNames;
   return [
@@ -71,6 +71,8 @@ export function distBundles(root) {
       entryPoints: workerMain,
       plugins: [beside(interlockMain), withoutUnused, ...options.plugins],
     },
+    // A thread shares no more with its program than two processes do.
+    { ...single, entryPoints: { 'sdk-agent': sdkAgent } },
     // One instance of what a host, a handler and the SDK in it have in common.
     { ...options, entryPoints: forHandlers },
   ];

@@ -75,7 +75,7 @@ export function agentFile(here: string | undefined): URL {
     'AGENT_NOT_STARTED',
     `The file of the agent’s thread is missing: ${file}. A bundler has most likely put the SDK into another file.`,
     {
-      hint: 'Keep interlock-node-sdk out of the bundle (`external`) and install it beside the program, or copy sdk-agent.js and chunks/ from the dist/ folder of the package to that place.',
+      hint: 'Keep interlock-node-sdk out of the bundle (`external`) and install it beside the program, or copy sdk-agent.js from the dist/ folder of the package to that place.',
     },
   );
 }
