@@ -2,6 +2,7 @@ import { careInWords as inWords, lessCareful } from '../contract/care.ts';
 import { type Attempt, attemptIdentity, attempt as attemptSchema } from '../contract/index.ts';
 import { typeKey } from '../contract/names.ts';
 import { plainAttempt } from '../contract/plain-answers.ts';
+import { sentence } from '../contract/sentence.ts';
 import { four } from '../core/attempt-report.ts';
 import { backoffMs } from '../core/backoff.ts';
 import { workerDefaults } from '../core/defaults.ts';
@@ -86,13 +87,19 @@ export class Claimed {
     try {
       await written;
     } catch (cause) {
+      this.#ctx.spoolFailed(cause);
+      const back = fresh.filter((held) => this.#attempts.giveBack(held, 'spool'));
+      for (const held of back) this.#reports.add(held);
+      const begun = fresh.length - back.length;
+      const unrecorded =
+        begun === 0
+          ? ''
+          : ` ${begun} that may run again ${begun === 1 ? 'has' : 'have'} begun without a record: should this process end first, nobody is told before the lease runs out.`;
       log.error(
         'spool.trouble',
-        `What a claim brought could not be recorded, so what has not begun is given back: ${cause instanceof Error ? cause.message : String(cause)}`,
-        { attempts: fresh.length },
+        `What a claim brought could not be recorded, so what has not begun is given back: ${sentence(cause instanceof Error ? cause.message : String(cause))}${unrecorded}`,
+        { attempts: fresh.length, begun },
       );
-      this.#ctx.spoolFailed(cause);
-      for (const held of fresh) if (this.#attempts.giveBack(held, 'spool')) this.#reports.add(held);
       // A spool that says it is well again and refuses the next record too must not use up tasks.
       return clock.now() + backoffMs(workerDefaults.retry, ++this.#notRecorded, random.fraction());
     }

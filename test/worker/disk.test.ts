@@ -197,6 +197,12 @@ it('begins a pure one beside its record, and only with a disk that is well', asy
   expect([second?.ended?.op, third?.ended?.op, fourth?.ended]).toEqual([
     ...['complete', 'complete', undefined],
   ]);
+  const told = world.log.of('spool.trouble').map(({ text }) => text);
+  expect(told).toContainEqual(
+    expect.stringMatching(
+      /could not be recorded.+2 that may run again have begun without a record/,
+    ),
+  );
   fault.clear();
   await world.until(() => fourth?.ended, 20_000);
   expect(transport.sent('release')).toEqual([]);
