@@ -72,7 +72,7 @@ export class Line {
       ...(sender.session === undefined ? {} : { session: sender.session }),
       method: init.method,
       path: url.slice(BASE.length),
-      body: init.body === undefined ? undefined : JSON.parse(init.body),
+      body: init.body === undefined ? undefined : JSON.parse(String(init.body)),
       sentAt: time.nowMs,
       ...(sender.draining?.() ? { draining: true } : {}),
       arrivals: [],

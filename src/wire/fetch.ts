@@ -7,8 +7,8 @@ export type WireFetch = (url: string, init: WireInit) => Promise<WireResponse>;
 export interface WireInit {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly headers: Record<string, string>;
-  /** JSON text: the same text can be sent again. */
-  readonly body?: string;
+  /** JSON text: the same text can be sent again. Bytes are the kit's, which has to send what is no text. */
+  readonly body?: string | Uint8Array<ArrayBuffer>;
   /** Aborts the call and the reading of its body. */
   readonly signal: AbortSignal;
   readonly redirect: 'manual';

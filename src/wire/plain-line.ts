@@ -36,6 +36,7 @@ interface Request {
 function requestText(url: URL, { method, headers, body, lane }: WireInit): Request | undefined {
   // The answer to a stream is none that ends.
   if (lane === 'stream' || (body === undefined && method !== 'GET')) return undefined;
+  if (typeof body === 'object') return undefined;
   let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
   for (const name in headers) {
     const value = headers[name] as string;

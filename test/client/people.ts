@@ -66,7 +66,7 @@ export class People {
 
   readonly fetch: WireFetch = async (url: string, init: WireInit) => {
     const { pathname, search } = new URL(url);
-    const body = init.body === undefined ? undefined : JSON.parse(init.body);
+    const body = init.body === undefined ? undefined : JSON.parse(String(init.body));
     const path = pathname.replace('/api/tasks/v1', '') + search;
     const sent = { method: init.method, path, body, at: this.nowMs };
     this.sent.push(sent);

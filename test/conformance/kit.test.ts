@@ -23,7 +23,7 @@ const deafTo = (type: RegExp, fetch: WireFetch): WireFetch => {
   let first = true;
   return async (url, init) => {
     const answer = await fetch(url, init);
-    if (!first || !url.endsWith('/claims') || !type.test(init.body ?? '')) return answer;
+    if (!first || !url.endsWith('/claims') || !type.test(String(init.body ?? ''))) return answer;
     first = false;
     return new Promise((_, reject) =>
       init.signal.addEventListener('abort', () => reject(init.signal.reason)),

@@ -67,6 +67,17 @@ describe('a plain call', () => {
     expect(seen.slice(0, 3)).toEqual(seen.slice(3));
   });
 
+  it('is Node’s where its body is bytes: they are sent as they are', async () => {
+    const seen: Buffer[] = [];
+    const peer = await httpPeer((request, response) => {
+      request.on('data', (more) => seen.push(more));
+      request.on('end', () => response.end());
+    });
+    const bytes = new Uint8Array([0xff, 0x7b]);
+    await own().fetch(peer.url, given({ method: 'POST', body: bytes }));
+    expect([...Buffer.concat(seen)]).toEqual([...bytes]);
+  });
+
   it('is Node’s where a header could end the line it stands on: it is refused', async () => {
     const peer = await httpPeer((_, response) => response.end());
     const headers = { authorization: 'Bearer il_a\r\nx-other: 1' };

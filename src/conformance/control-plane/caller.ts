@@ -201,8 +201,7 @@ export class Caller {
     return this.#options.fetch(base + sent.path, {
       method: sent.method,
       headers,
-      // Every fetch takes bytes as well; only this kit has to send what is no text.
-      ...(hasBody ? { body: text as string } : {}),
+      ...(hasBody ? { body: text } : {}),
       signal,
       redirect: 'manual',
       lane,
