@@ -240,7 +240,8 @@ describe('running records', () => {
     const { machine, process, spool } = await start();
     machine.disk.fail({ step: 'append', path: /running/, ms: 100, times: 1 });
     const recorded = spool.recordClaim([held('att_a', 'pure'), held('att_b', 'pure')]);
-    await new Promise(setImmediate);
+    // By then they are on their way.
+    for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
     void spool.markBegun('att_b', 'host-1');
     const report = await spool.writeReport(complete('att_a'), META);
     await machine.clock.time.until(Promise.all([recorded, spool.answered(report)]));
