@@ -1,5 +1,5 @@
 import type { TaskView } from './tasks.ts';
-import type { Attempt, ReportAnswer } from './worker-calls.ts';
+import type { Attempt, ClaimAnswer, ReportAnswer } from './worker-calls.ts';
 
 /**
  * The answers that come by the thousand, checked without a schema. Each takes what its schema takes and gives
@@ -21,6 +21,26 @@ export function plainReportAnswer(raw: unknown): ReportAnswer | undefined {
     isFlag(cancelRequested) &&
     isFlag(replayed);
   return fits ? (raw as unknown as ReportAnswer) : undefined;
+}
+
+/** An answer of `reportBatchAnswer`, as it came; its items are judged one by one. */
+export function plainReportBatchAnswer(raw: unknown): { results: unknown[] } | undefined {
+  if (!isObject(raw) || !Array.isArray(raw.results)) return undefined;
+  for (const name in raw) if (name !== 'results') return undefined;
+  return raw as { results: unknown[] };
+}
+
+/** An answer of `claimAnswer`, as it came; its attempts are judged one by one. */
+export function plainClaimAnswer(raw: unknown): ClaimAnswer | undefined {
+  if (!isObject(raw)) return undefined;
+  const { attempts, pollAfterMs, serverTime, drain, waitedMs } = raw;
+  const fits =
+    Array.isArray(attempts) &&
+    isNumber(pollAfterMs) &&
+    (serverTime === undefined || typeof serverTime === 'string') &&
+    typeof drain === 'boolean' &&
+    (waitedMs === undefined || (isNumber(waitedMs) && waitedMs >= 0));
+  return fits ? (raw as unknown as ClaimAnswer) : undefined;
 }
 
 /** One of `attempt`, as it came: with all that our own control plane says. */

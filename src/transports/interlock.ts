@@ -14,7 +14,11 @@ import {
   type ServiceInfo,
   serviceInfo,
 } from '../contract/index.ts';
-import { plainReportAnswer } from '../contract/plain-answers.ts';
+import {
+  plainClaimAnswer,
+  plainReportAnswer,
+  plainReportBatchAnswer,
+} from '../contract/plain-answers.ts';
 import { workerDefaults } from '../core/defaults.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Answer, Hint, HintEnd, Transport } from '../ports/transport.ts';
@@ -77,6 +81,7 @@ export class InterlockTransport implements Transport {
       signal,
       ...OK,
       schema: claimAnswer,
+      plain: plainClaimAnswer,
       parse: parseClaimText,
     });
   }
@@ -111,6 +116,7 @@ export class InterlockTransport implements Transport {
       lane: reports.every(({ op }) => op === 'renew') ? 'renew' : 'calls',
       ...OK,
       schema: reportBatchAnswer,
+      plain: plainReportBatchAnswer,
     });
     if (answer.kind !== 'ok') return answer;
     const { sentAt } = answer;

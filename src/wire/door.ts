@@ -218,8 +218,9 @@ function parsed(location: string, from: string): URL | undefined {
 }
 
 function queryText(query: Query | undefined): string {
+  if (query === undefined) return '';
   const params = new URLSearchParams();
-  for (const [name, value] of Object.entries(query ?? {})) {
+  for (const [name, value] of Object.entries(query)) {
     for (const one of [value].flat()) if (one !== undefined) params.append(name, String(one));
   }
   const text = params.toString();

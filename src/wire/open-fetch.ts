@@ -45,7 +45,7 @@ export function openFetch(options: FetchOptions): OpenFetch {
   };
   return {
     fetch: async (url, init) => {
-      const target = new URL(url);
+      const target = targetOf(url);
       if (isBadPort(target)) throw new Error('bad port');
       const { signal, lane = 'calls' } = init;
       const connection = await lanes[lane].take(target, signal, false);
@@ -65,6 +65,22 @@ export function openFetch(options: FetchOptions): OpenFetch {
     },
   };
 }
+
+/** Most calls go to the same few addresses again and again. */
+const targets = new Map<string, URL>();
+
+function targetOf(url: string): URL {
+  let target = targets.get(url);
+  if (target === undefined) {
+    target = new URL(url);
+    if (targets.size >= TARGETS_MAX) targets.clear();
+    targets.set(url, target);
+  }
+  return target;
+}
+
+/** Others have ids in them and come once. */
+const TARGETS_MAX = 16;
 
 const CLOSED = /^(ECONNRESET|EPIPE)$/;
 

@@ -5,16 +5,20 @@ import { bounds } from '../../src/contract/limits.ts';
 import {
   plainAttempt,
   plainBatchAnswer,
+  plainClaimAnswer,
   plainReportAnswer,
+  plainReportBatchAnswer,
   plainTaskView,
 } from '../../src/contract/plain-answers.ts';
 import { plainClaim, plainReport, plainSubmit } from '../../src/contract/plain-calls.ts';
 import { batchAnswer, submitRequest, taskView } from '../../src/contract/tasks.ts';
 import {
   attempt,
+  claimAnswer,
   claimRequest,
   type Op,
   reportAnswer,
+  reportBatchAnswer,
   reportSchemas,
 } from '../../src/contract/worker-calls.ts';
 import { runs } from '../property.ts';
@@ -145,6 +149,10 @@ describe('answers', () => {
     ...{ effectKey: 'k', effectSafety: 'pure', effectGate: 'start', pool: 'default' },
     ...{ labels: { a: 'b' }, policy, cancelRequested: false },
   };
+  const claimed = {
+    ...{ attempts: [granted], pollAfterMs: 1_000, drain: false, waitedMs: 5 },
+    serverTime: '2026-01-01T00:00:00.000Z',
+  };
   const accepted = { accepted: true, attemptId: 'att_1', fence: 1, op: 'complete' };
 
   const view = {
@@ -163,6 +171,9 @@ describe('answers', () => {
     const items = [{ status: 201, body: view }];
     expect(plainBatchAnswer(items)).toBe(items);
     expect(plainReportAnswer(accepted)).toBe(accepted);
+    const batch = { results: [{ status: 200, body: accepted }] };
+    expect(plainReportBatchAnswer(batch)).toBe(batch);
+    expect(plainClaimAnswer(claimed)).toBe(claimed);
   });
 
   it('are taken as the schema takes them', () => {
@@ -183,6 +194,8 @@ describe('answers', () => {
       plainAttempt,
       () => attempt,
     );
+    agree(body(claimed), plainClaimAnswer, () => claimAnswer);
+    agree(body({ results: [accepted] }), plainReportBatchAnswer, () => reportBatchAnswer);
     agree(body(view, viewed), plainTaskView, () => taskView);
     const item = body({ status: 201, body: view });
     agree(fc.array(item, { maxLength: 2 }), plainBatchAnswer, () => batchAnswer);
