@@ -57,6 +57,7 @@ export class HostProcess {
   #kin: Kin | undefined;
   #spawned: SpawnedHost | undefined;
   #unsent: Buffer[] = [];
+  readonly #givesWay: boolean;
   #killed = false;
   #killReason: string | undefined;
   /** What came was none of it, or could not be dealt with: nothing more is heard. */
@@ -71,6 +72,7 @@ export class HostProcess {
     this.#log = log;
     this.#recorder = recorder;
     this.#id = options.id;
+    this.#givesWay = options.role !== 'probe';
     const spawned = spawnHost(options);
     this.started = spawned.then((result) => (result.ok ? result.host.pid : undefined));
     this.gone = spawned.then((result) => {
@@ -129,6 +131,14 @@ export class HostProcess {
     else if (!this.over) this.#unsent.push(frames);
   }
 
+  /**
+   * From now on it comes after the agent. Hosts do from their start. A process that looks at handlers is told when it has come up: the
+   * start of a worker waits for it, holds nothing yet that it could starve, and took seconds where every core was busy.
+   */
+  giveWay(): void {
+    if (this.pid !== undefined && !this.over) void giveWay(this.pid, this.#clock);
+  }
+
   /** SIGKILL to its whole group, at once. Twice is once. */
   kill(reason?: string): void {
     if (this.over) return;
@@ -159,7 +169,7 @@ export class HostProcess {
   }
 
   async #live(host: SpawnedHost): Promise<HostGone> {
-    void giveWay(host.pid, this.#clock);
+    if (this.#givesWay) void giveWay(host.pid, this.#clock);
     const { pid, child, toHost, fromHost, stdout, stderr } = host;
     const exit = new Promise<HostGone>((resolve) => {
       child.once('exit', (code, signal) => {

@@ -94,7 +94,8 @@ async function load(
       up = true;
       silence.cancel();
       silence = timer(probeMs);
-      if (frame.t === 'pong') return;
+      // What comes now is code of the files.
+      if (frame.t === 'pong') return host.giveWay();
       answers.set(frame.file, frame);
       heard?.(frame);
       const more = frame.t === 'not-loaded' && frame.unplaced && alone;

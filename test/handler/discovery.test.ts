@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { nicerThan } from '../../src/carriers/give-way.ts';
 import { createProbe } from '../../src/carriers/probe.ts';
 import { hostDefaults } from '../../src/core/defaults.ts';
 import { type Discovery, discoverHandlers, type Probe } from '../../src/handler/discovery.ts';
@@ -308,6 +309,14 @@ describe('modules, loaded in a process of their own', () => {
     expect(keys(found)).toEqual(['a@1']);
     expect(asked).toContain(60_000);
     expect(log.events).toContain('handler.loading');
+  });
+
+  it.skipIf(process.platform === 'win32')('loads them behind the worker', async () => {
+    const nice = nicerThan(getPriority());
+    write({
+      'a@1.mjs': `import { getPriority } from "node:os"; while (getPriority() !== ${nice}) await new Promise((on) => setTimeout(on, 1)); export default () => 1;`,
+    });
+    expect(keys(await discoverHandlers({ folder, probe }))).toEqual(['a@1']);
   });
 
   it('tells once what loads while another file still does, and the rest when that is over', async () => {
