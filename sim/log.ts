@@ -9,29 +9,40 @@ export interface LogEntry {
   readonly atMs: number;
 }
 
+/** Takes the lines of all levels in one place. */
+export abstract class LevelLog implements Log {
+  debug(event: string, text: string, fields?: LogFields): void {
+    this.keep('debug', event, text, fields);
+  }
+
+  info(event: string, text: string, fields?: LogFields): void {
+    this.keep('info', event, text, fields);
+  }
+
+  warn(event: string, text: string, fields?: LogFields): void {
+    this.keep('warn', event, text, fields);
+  }
+
+  error(event: string, text: string, fields?: LogFields): void {
+    this.keep('error', event, text, fields);
+  }
+
+  protected abstract keep(
+    level: LogEntry['level'],
+    event: string,
+    text: string,
+    fields?: LogFields,
+  ): void;
+}
+
 /** Keeps what is logged, unredacted, so that a test can say what must never be passed to a log. */
-export class CollectingLog implements Log {
+export class CollectingLog extends LevelLog {
   readonly entries: LogEntry[] = [];
   readonly #now: () => number;
 
   constructor(now: () => number = () => 0) {
+    super();
     this.#now = now;
-  }
-
-  debug(event: string, text: string, fields?: LogFields): void {
-    this.#keep('debug', event, text, fields);
-  }
-
-  info(event: string, text: string, fields?: LogFields): void {
-    this.#keep('info', event, text, fields);
-  }
-
-  warn(event: string, text: string, fields?: LogFields): void {
-    this.#keep('warn', event, text, fields);
-  }
-
-  error(event: string, text: string, fields?: LogFields): void {
-    this.#keep('error', event, text, fields);
   }
 
   of(event: string): LogEntry[] {
@@ -45,7 +56,7 @@ export class CollectingLog implements Log {
       .join('\n');
   }
 
-  #keep(level: LogLevel, event: string, text: string, fields: LogFields = {}): void {
+  protected keep(level: LogLevel, event: string, text: string, fields: LogFields = {}): void {
     this.entries.push({ level, event, text, fields, atMs: this.#now() });
   }
 }

@@ -1,7 +1,8 @@
-import type { Log, LogFields } from '../src/ports/log.ts';
+import type { LogFields } from '../src/ports/log.ts';
+import { LevelLog } from './log.ts';
 
 /** Keeps what matters for judging a run: warnings, errors, bugs, and anything that tells a secret. */
-export class SimLog implements Log {
+export class SimLog extends LevelLog {
   readonly lines: string[] = [];
   readonly bugs: string[] = [];
   readonly secrets: string[] = [];
@@ -11,27 +12,12 @@ export class SimLog implements Log {
   onEvent: (event: string) => void = () => {};
 
   constructor(name: string, now: () => number) {
+    super();
     this.#name = name;
     this.#now = now;
   }
 
-  debug(event: string, text: string, fields?: LogFields): void {
-    this.#keep('debug', event, text, fields);
-  }
-
-  info(event: string, text: string, fields?: LogFields): void {
-    this.#keep('info', event, text, fields);
-  }
-
-  warn(event: string, text: string, fields?: LogFields): void {
-    this.#keep('warn', event, text, fields);
-  }
-
-  error(event: string, text: string, fields?: LogFields): void {
-    this.#keep('error', event, text, fields);
-  }
-
-  #keep(level: string, event: string, text: string, fields?: LogFields): void {
+  protected keep(level: string, event: string, text: string, fields?: LogFields): void {
     this.onEvent(event);
     const line = `${Math.round(this.#now())} ${this.#name} ${level} ${event} ${text}`;
     if (level !== 'debug') this.lines.push(line);

@@ -59,7 +59,7 @@ export function members(leader: number): number[] {
 }
 
 /** Whether this pid (or thread id) is in the group and no zombie. */
-export function runsIn(pid: number, leader: number): boolean {
+function runsIn(pid: number, leader: number): boolean {
   const found = processStat(pid);
   return found !== undefined && found.group === leader && !'ZX'.includes(found.state);
 }

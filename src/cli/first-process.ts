@@ -19,7 +19,7 @@ const SHELL = '/bin/sh';
  * signal). A `wait` that a signal has cut is begun again; 127 is the answer to a second one for the same child. The input goes
  * through a third descriptor: a shell takes it away from what it puts into the background.
  */
-export const SHELL_AS_INIT = `
+const SHELL_AS_INIT = `
 il_child= il_told= il_code=127
 il_pass() {
   il_told=$1

@@ -2,7 +2,7 @@ import type { Command, OptionSpec } from './command.ts';
 import { type SettingName, settingTable } from './setting-table.ts';
 
 /** What every command takes. */
-export const commonOptions = {
+const commonOptions = {
   json: { form: 'switch', help: 'Answer in JSON, errors too (on stderr)' },
   debug: { form: 'switch', help: 'Show the stack of an error' },
   config: {

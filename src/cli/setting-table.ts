@@ -18,7 +18,7 @@ import { trustSetting } from './update/trust-setting.ts';
 
 export type { Setting, Surroundings } from './setting.ts';
 
-export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 
 /**
  * Every setting, one entry each: its flag is also its name in a config file. `docs/operations.md` has the same

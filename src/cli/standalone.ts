@@ -16,7 +16,7 @@ export async function runStandalone(typed: string, argv: readonly string[]): Pro
  * A first word that is the name of a program comes before the name of the file. Under any other name than
  * `interlock-worker…` (as the files to download are named) the executable is `interlock`.
  */
-export function programOf(
+function programOf(
   typed: string,
   argv: readonly string[],
 ): { readonly name: ProgramName; readonly rest: readonly string[] } {

@@ -20,7 +20,7 @@ export function toTaskError(answer: Exclude<HttpAnswer<unknown>, { kind: 'ok' }>
 }
 
 /** `UNREACHABLE`, `NOT_THE_CONTRACT` or `ABORTED`, with `details.cause`. The call may have had its effect. */
-export function noAnswerError(cause: NoAnswerCause, why: string): TaskError {
+function noAnswerError(cause: NoAnswerCause, why: string): TaskError {
   const strange = cause === 'not-the-contract' || cause === 'redirect' || cause === 'too-large';
   const code = strange ? 'NOT_THE_CONTRACT' : cause === 'aborted' ? 'ABORTED' : 'UNREACHABLE';
   const retryable = !FOR_GOOD.has(cause);

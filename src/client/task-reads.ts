@@ -148,7 +148,7 @@ export class TaskReads {
 }
 
 /** A status that this version does not know is none of an end. */
-export function hasEnded(task: TaskView): boolean {
+function hasEnded(task: TaskView): boolean {
   return terminalStatuses.has(task.status);
 }
 

@@ -268,4 +268,3 @@ export type ResolveRequest = z.infer<typeof resolveRequest>;
 export const taskPath = z.object({ id: anyId });
 /** SSE `task` of `GET /events`: a hint to read the task again. */
 export const taskHint = z.looseObject({ taskId: z.string(), seq: z.int(), status: z.string() });
-export type TaskHint = z.infer<typeof taskHint>;

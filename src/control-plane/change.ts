@@ -59,7 +59,7 @@ function numbered(before: TaskState, change: Made): TaskState {
   return change.events.length === 0 ? task : { ...task, seq: before.seq + change.events.length };
 }
 
-export function taskFacts(task: TaskState, attempt: AttemptState | undefined): TaskFacts {
+function taskFacts(task: TaskState, attempt: AttemptState | undefined): TaskFacts {
   return { dueAtMs: dueAtMs(task, attempt), attention: needsAttention(task) };
 }
 

@@ -57,7 +57,7 @@ export class EventStream {
 }
 
 /** As it goes over the wire. Readers may share the bytes: nobody changes them. */
-export function eventBytes(event: string, data: unknown): Uint8Array {
+function eventBytes(event: string, data: unknown): Uint8Array {
   return encoder.encode(eventText(event, data));
 }
 

@@ -57,7 +57,7 @@ export function runningWords(task: TaskView): string {
 }
 
 /** A failure that would have been tried again says by itself not why it was not. */
-export function usedUp({ status, error, attempts, policy }: TaskView): boolean {
+function usedUp({ status, error, attempts, policy }: TaskView): boolean {
   return status === 'failed' && error?.retryable === true && attempts >= policy.maxAttempts;
 }
 

@@ -184,7 +184,7 @@ function givenIn({ route, answered }: LoggedRequest): string {
   return `, gave ${names.join(', ')}`;
 }
 
-export function reportWords(report: Report): string {
+function reportWords(report: Report): string {
   const name = `${report.op} ${report.attemptId.slice(-6)}`;
   if (!report.answer) return name;
   const { status, body } = report.answer;

@@ -31,7 +31,7 @@ const fromWords = ({ barMs, fromMs, toMs }: History) =>
   `\u2212${durationWords(Math.ceil((toMs - fromMs) / barMs) * barMs)}`;
 
 /** `about 312 ended, 4 failed or lost (1 %), at most 12 in a minute`. */
-export function endedWords(history: History, of: TypeHistory | undefined): string {
+function endedWords(history: History, of: TypeHistory | undefined): string {
   const all = of === undefined ? 0 : of.succeeded + of.failed + of.other;
   if (of === undefined || all === 0) return 'none ended';
   const share = failureShare(of);
@@ -61,7 +61,7 @@ export function latencyPart(
 }
 
 /** `half within 20 ms, 95 % within 4.2 s`; a number stays with its sign. */
-export function latencyWords(latency: Latency | undefined): string {
+function latencyWords(latency: Latency | undefined): string {
   if (latency === undefined) return 'none measured';
   return `half within ${durationWords(latency.p50)}, 95\u00a0% within ${durationWords(latency.p95)}`;
 }

@@ -66,7 +66,7 @@ export function when(at: number | string | undefined, nowMs: number): Html {
 }
 
 /** `3 min ago`, `in 20 s`, `just now`; older than a week: the day. */
-export function sinceWords(atMs: number, nowMs: number): string {
+function sinceWords(atMs: number, nowMs: number): string {
   const since = nowMs - atMs;
   if (Math.abs(since) < 1_000) return 'just now';
   if (Math.abs(since) >= WEEK_MS) return new Date(atMs).toISOString().slice(0, 10);

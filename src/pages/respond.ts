@@ -4,7 +4,7 @@
 const POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-export const SAFE: Readonly<Record<string, string>> = {
+const SAFE: Readonly<Record<string, string>> = {
   'Content-Security-Policy': POLICY,
   'X-Content-Type-Options': 'nosniff',
   // Not "no-referrer": with that a browser says `Origin: null` for our own forms.

@@ -52,7 +52,7 @@ export interface TypesSeen {
 }
 
 /** Types that wait, are served or ran in that time; what needs a person first. What comes near is not looked for yet. */
-export function typeSights(seen: TypesSeen): TypeSight[] {
+function typeSights(seen: TypesSeen): TypeSight[] {
   const { types, history } = seen;
   const known = new Set(types.map((view) => typeKey(view.type, view.schemaVersion)));
   const gone = [...history.types].filter(([name]) => !known.has(name));
@@ -89,7 +89,7 @@ function sightMaker({ workers, groups, history, span }: TypesSeen): (view: TypeV
   };
 }
 
-export function withNear(sight: TypeSight, served: Served, tally?: Tally): TypeSight {
+function withNear(sight: TypeSight, served: Served, tally?: Tally): TypeSight {
   return { ...sight, notes: withNearMiss(sight.view, sight.notes, served, tally) };
 }
 

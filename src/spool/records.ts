@@ -15,7 +15,7 @@ import {
  * line before `,"sum":"`. No canonical form is needed to check it, so any language can:
  * the last 74 bytes are the checksum's, the rest is what it covers. Described in `spool/README.md`.
  */
-export const RECORD_VERSION = 1;
+const RECORD_VERSION = 1;
 
 /** Of the one kind of line that came later: `MarksRecord`. */
 const MARKS_VERSION = 2;

@@ -158,4 +158,4 @@ export async function removeReserve(disk: Disk, layout: Layout): Promise<void> {
   }
 }
 
-export const ROOM_PROBE = 'room.probe';
+const ROOM_PROBE = 'room.probe';

@@ -111,7 +111,7 @@ function errorOf(line: string): { message: string; hint?: string } | undefined {
 }
 
 /** Tells a child that its IPC channel is a life line. */
-export const LIFE_LINE = 'INTERLOCK_LIFE_LINE';
+const LIFE_LINE = 'INTERLOCK_LIFE_LINE';
 
 /** Nothing of ours from the shell: what `dev` starts is told by flags and by its profile alone. */
 function childEnvironment(

@@ -6,7 +6,7 @@ import { local } from '../commands/keys-new.ts';
 import { readProfile } from '../profile.ts';
 
 export const DEV_PROJECT = 'default';
-export const DEV_KINDS = ['admin', 'task-producer', 'task-worker', 'task-operator'] as const;
+const DEV_KINDS = ['admin', 'task-producer', 'task-worker', 'task-operator'] as const;
 export type DevKeys = Readonly<Record<(typeof DEV_KINDS)[number], string>>;
 
 /** The keys of the profile where they still belong to these data, else fresh ones. */

@@ -154,6 +154,6 @@ function home({ reads, spool }: ServiceDescription): string[] {
 }
 
 /** What `ProtectHome=` hides. */
-export function isInHome(path: string): boolean {
+function isInHome(path: string): boolean {
   return /^\/(home|root|run\/user)(\/|$)/.test(path);
 }

@@ -75,7 +75,7 @@ function words(whose: keyof KitKeys, from?: string): string {
 }
 
 /** `--other-worker-key-file`. */
-export function keyOption(whose: keyof KitKeys): string {
+function keyOption(whose: keyof KitKeys): string {
   return `--${whose.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}-key-file`;
 }
 

@@ -110,7 +110,7 @@ const ALL_MS = 40_000;
 const UNDECIDED_SHARE = 0.05;
 
 /** `12–15 ms: complete att_1 → 200`. */
-export function callInWords({ asked, answer, callMs, returnMs }: TaskOp, zeroMs = 0): string {
+function callInWords({ asked, answer, callMs, returnMs }: TaskOp, zeroMs = 0): string {
   const from = Math.round(callMs - zeroMs);
   const to = Number.isFinite(returnMs) ? `${Math.round(returnMs - zeroMs)}` : '';
   const what =

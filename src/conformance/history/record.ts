@@ -210,7 +210,7 @@ const ENDS: ReadonlySet<string> = new Set([
 ]);
 
 /** For each `seq` from 0 on, how many of `entriesOf` are up to it. */
-export function upToEach(events: readonly EventShape[]): number[] {
+function upToEach(events: readonly EventShape[]): number[] {
   return [0, ...events.map((_, place) => entriesOf(events.slice(0, place + 1)).length)];
 }
 

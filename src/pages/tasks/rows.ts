@@ -11,7 +11,7 @@ import { statusBadge, toneOf } from './status.ts';
 /** Tasks as rows: those that run, with their progress, and lists. */
 
 /** Its type, literal, which leads to the task; its id beneath. */
-export function taskName({ id, type, schemaVersion }: Named): Html {
+function taskName({ id, type, schemaVersion }: Named): Html {
   return html`<a href="${taskAddress(id)}">${code(typeKey(type, schemaVersion))}</a> <small class="id">${code(id)}</small>`;
 }
 
@@ -90,7 +90,7 @@ function noteHtml(task: TaskView): Html {
 }
 
 /** The first few, shortened: all of them stand on the page of the task. */
-export function labelsHtml({ labels }: Pick<TaskView, 'labels'>): Html {
+function labelsHtml({ labels }: Pick<TaskView, 'labels'>): Html {
   const all = Object.entries(labels);
   if (all.length === 0) return none;
   const rest = all.length - LABELS_SHOWN;

@@ -4,7 +4,7 @@ import { jsonOrNull, type Value } from './connection.ts';
 
 /** The columns of tasks and attempts: those that never change, then those that may, each in the order of its table. */
 
-export const TASK_FIXED = [
+const TASK_FIXED = [
   'id',
   'project',
   'type',
@@ -49,7 +49,7 @@ export const TASK_CHANGING = [
   'due_at',
 ] as const;
 
-export const ATTEMPT_FIXED = [
+const ATTEMPT_FIXED = [
   'id',
   'task',
   'project',
