@@ -84,8 +84,9 @@ export async function insist<T>(
 ): Promise<Extract<HttpAnswer<T>, { kind: 'ok' }>> {
   if (patience.closed) throw clientClosed(false);
   for (;;) {
+    const { left } = patience;
     // A single try gets the whole time of a call; of several the last one ends with the patience.
-    const answer = await once(patience.left > 0 ? Math.min(limitMs, patience.left) : limitMs);
+    const answer = await once(left > 0 ? Math.min(limitMs, left) : limitMs);
     if (answer.kind === 'ok') return answer;
     const worth = worthAgain(answer);
     if (worth && (await patience.wait(answer.retryAfterMs))) continue;
