@@ -2,17 +2,15 @@ import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../ports/clock.ts';
 import { type Answer, headText } from './answer.ts';
-import { type CallRequest, tooLarge } from './call-request.ts';
-import { HOST } from './direct.ts';
-import { type Found, findCall } from './find-call.ts';
+import { type Coming, Comings } from './coming.ts';
 import type { AnswerTo } from './mount.ts';
-import { type PlainHead, readHead } from './plain-head.ts';
+import { PlainHeads, type PlainRead, PlainRequest } from './plain-request.ts';
 import type { SlowReaders } from './slow-readers.ts';
 import type { SocketLimits } from './socket.ts';
 import type { Turns } from './turns.ts';
 
 /**
- * Connections whose requests are plain calls, each whole in one piece that was read: they are read and answered here, without
+ * Connections whose requests are plain calls, one after the other: they are read and answered here, without
  * Node's HTTP objects, at half the price. With the first request that is anything else, or that comes before its turn, a
  * connection is given to Node's own server for good, with what was read of it: nothing was done for that request yet.
  * Plain HTTP only; TLS is Node's from the start.
@@ -27,6 +25,7 @@ export interface PlainDoorOptions {
 
 export class PlainDoor {
   readonly options: PlainDoorOptions;
+  readonly comings: Comings;
   readonly #connections = new Set<PlainConnection>();
   readonly #server: Server;
   readonly #byNode: (socket: Socket) => void;
@@ -35,6 +34,7 @@ export class PlainDoor {
   /** Takes the place of Node's own way for new connections. */
   constructor(server: Server, options: PlainDoorOptions) {
     this.options = options;
+    this.comings = new Comings(options);
     const seconds = Math.floor(options.limits.keepAliveMs / 1_000);
     this.keeps = `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n\r\n`;
     this.#server = server;
@@ -71,9 +71,9 @@ export class PlainDoor {
     socket.resume();
   }
 
-  slow(socket: Socket): void {
-    const error = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
-    this.#server.emit('clientError', error, socket);
+  /** Nothing comes of it. @param code as Node would say it. */
+  unreadable(socket: Socket, code: 'ERR_HTTP_REQUEST_TIMEOUT' | 'HPE_INVALID_EOF_STATE'): void {
+    this.#server.emit('clientError', Object.assign(new Error(code), { code }), socket);
   }
 
   /** The end of a head after which the connection is kept. */
@@ -96,17 +96,18 @@ class PlainConnection {
   #used = false;
   /** Read while another request was under way. */
   #ahead: Buffer | undefined;
+  /** A call that is not here as a whole yet. */
+  #coming: (PlainRead & { readonly pieces: Coming }) | undefined;
   /** For the call under way, where it asks. */
   #peerGone: AbortController | undefined;
   /** Who waits for an answer to be taken. */
   #taken: (() => void)[] = [];
-  /** Programs send the same head again and again, but for lengths. */
-  #lastText = '';
-  #lastHead: PlainHead | undefined;
+  readonly #heads: PlainHeads;
 
   constructor(door: PlainDoor, socket: Socket) {
     this.#door = door;
     this.#socket = socket;
+    this.#heads = new PlainHeads(door.options.limits.headerBytes / 2);
     socket.setTimeout(door.options.limits.headersMs);
     socket.on('data', this.#data);
     socket.on('timeout', this.#timeout);
@@ -116,7 +117,7 @@ class PlainConnection {
   }
 
   closeIdle(): void {
-    if (!this.#busy && this.#used) this.#socket.destroy();
+    if (!this.#busy && this.#used && !this.#coming) this.#socket.destroy();
   }
 
   cut(): void {
@@ -137,42 +138,39 @@ class PlainConnection {
       this.#socket.pause();
       return;
     }
-    const text = chunk.toString('latin1', 0, Math.min(chunk.length, this.#headMax));
-    const end = this.#headEnd(text);
-    const head = end < 4 ? undefined : this.#headOf(chunk, text, end);
-    const found = head && findCall(head.method, head.url);
-    const plain =
-      head !== undefined &&
-      found !== undefined &&
-      chunk.length === end + head.bodyBytes &&
-      (head.bodyBytes === 0 || found.operation.body !== undefined) &&
-      HOST.test(head.header('host') ?? '');
-    if (plain) void this.#answer(found, head, chunk.subarray(end));
-    else this.#give(chunk);
+    if (this.#coming !== undefined) {
+      const left = this.#coming.pieces.take(chunk);
+      if (left <= 0) this.#whole(this.#coming, left === 0);
+      return;
+    }
+    const read = this.#heads.read(chunk);
+    const left = read === undefined ? -1 : read.wholeBytes - chunk.length;
+    if (read === undefined || left < 0) this.#give(chunk);
+    else if (left === 0) void this.#answer(read, chunk);
+    else this.#wait(read, chunk);
   };
 
-  get #headMax(): number {
-    return this.#door.options.limits.headerBytes / 2;
+  /** For the rest of a body. Where that does not come soon, it is Node's to watch over it, and to say what is wrong before it is there. */
+  #wait(read: PlainRead, first: Buffer): void {
+    const late = () => this.#coming && this.#whole(this.#coming, false);
+    const pieces = this.#door.comings.begin(first, read.wholeBytes, late);
+    if (pieces === undefined) this.#give(first);
+    else this.#coming = { ...read, pieces };
   }
 
-  /** Below 4: there is none. */
-  #headEnd(text: string): number {
-    const { length } = this.#lastText;
-    if (length > 0 && text.startsWith(this.#lastText)) return length;
-    return text.indexOf('\r\n\r\n') + 4;
+  #whole(coming: PlainRead & { readonly pieces: Coming }, alone: boolean): void {
+    this.#coming = undefined;
+    const all = coming.pieces.end();
+    if (alone) void this.#answer(coming, all);
+    else this.#give(all);
   }
 
-  #headOf(chunk: Buffer, text: string, end: number): PlainHead | undefined {
-    if (end > REMEMBERED_CHARS) return readHead(text.slice(0, end));
-    if (end !== this.#lastText.length || !text.startsWith(this.#lastText)) {
-      // Read anew: a slice would hold on to all of the text.
-      this.#lastText = chunk.toString('latin1', 0, end);
-      this.#lastHead = readHead(this.#lastText);
-    }
-    return this.#lastHead;
+  #drop(): void {
+    this.#coming?.pieces.end();
+    this.#coming = undefined;
   }
 
-  async #answer({ operation, params }: Found, head: PlainHead, body: Buffer): Promise<void> {
+  async #answer({ found, head, headBytes }: PlainRead, request: Buffer): Promise<void> {
     const { options } = this.#door;
     const socket = this.#socket;
     this.#busy = true;
@@ -180,8 +178,8 @@ class PlainConnection {
       this.#used = true;
       socket.setTimeout(options.limits.keepAliveMs);
     }
-    const request = new PlainRequest(this, head, body);
-    const { answer, requestId } = await options.answerTo(operation, request, params);
+    const call = new PlainRequest(this, head, request.subarray(headBytes));
+    const { answer, requestId } = await options.answerTo(found.operation, call, found.params);
     this.#peerGone = undefined;
     // Whoever has gone needs no answer.
     if (!socket.writable) return;
@@ -251,13 +249,16 @@ class PlainConnection {
   /** No byte in or out for so long. */
   readonly #timeout = (): void => {
     const { limits } = this.#door.options;
+    if (this.#coming) return;
     // A call may take its time; one more round, and the peer is gone.
     if (this.#busy) this.#socket.setTimeout(limits.silenceMs, () => this.#socket.destroy());
     else if (this.#used) this.#socket.destroy();
-    else this.#door.slow(this.#socket);
+    else this.#door.unreadable(this.#socket, 'ERR_HTTP_REQUEST_TIMEOUT');
   };
 
   readonly #end = (): void => {
+    if (this.#coming) this.#door.unreadable(this.#socket, 'HPE_INVALID_EOF_STATE');
+    this.#drop();
     this.#socket.end();
   };
 
@@ -267,42 +268,8 @@ class PlainConnection {
 
   readonly #close = (): void => {
     this.#door.gone(this);
+    this.#drop();
     this.#peerGone?.abort();
     for (const done of this.#taken.splice(0)) done();
   };
-}
-
-/** Of a head that is kept for the next request of its connection, which may be there for hours: programs' own are shorter. */
-const REMEMBERED_CHARS = 1_024;
-
-class PlainRequest implements CallRequest {
-  readonly #connection: PlainConnection;
-  readonly #head: PlainHead;
-  readonly #body: Buffer;
-
-  constructor(connection: PlainConnection, head: PlainHead, body: Buffer) {
-    this.#connection = connection;
-    this.#head = head;
-    this.#body = body;
-  }
-
-  get url(): string {
-    return this.#head.url;
-  }
-
-  get signal(): AbortSignal {
-    return this.#connection.signal;
-  }
-
-  header(name: string): string | null {
-    return this.#head.header(name);
-  }
-
-  here(maxBytes: number) {
-    return this.#body.length > maxBytes ? tooLarge(maxBytes) : this.#body;
-  }
-
-  async bytes(maxBytes: number) {
-    return this.here(maxBytes);
-  }
 }

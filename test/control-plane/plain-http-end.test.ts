@@ -1,30 +1,37 @@
 import { createServer } from 'node:http';
-import { type AddressInfo, createConnection } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
+import { type AddressInfo, createConnection, type Socket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, answer, problemAnswer } from '../../src/control-plane/answer.ts';
 import { tooLarge } from '../../src/control-plane/call-request.ts';
 import { PlainDoor } from '../../src/control-plane/plain-http.ts';
 import { SlowReaders } from '../../src/control-plane/slow-readers.ts';
+import type { SocketLimits } from '../../src/control-plane/socket.ts';
 import { serverDefaults } from '../../src/core/defaults.ts';
 import { systemClock } from '../../src/system/clock.ts';
 
 /** A door whose calls are answered when the test says so; `asked` holds their addresses, Node's among them. */
-async function door(answered: (nth: number) => Answer | Promise<Answer>) {
+async function door(
+  answered: (nth: number) => Answer | Promise<Answer>,
+  more: Partial<SocketLimits> = {},
+) {
   const asked: string[] = [];
+  const byNode = Promise.withResolvers<void>();
   const clock = systemClock();
   const server = createServer((incoming, outgoing) => {
     asked.push(`Node: ${incoming.url}`);
+    byNode.resolve();
     outgoing.end();
   });
   // As the socket does: what is too slow is told so, and ended.
   server.on('clientError', (_, socket) => socket.end('HTTP/1.1 408 Request Timeout\r\n\r\n'));
-  const limits = { ...serverDefaults, headersMs: 20 };
+  const limits = { ...serverDefaults, headersMs: 20, ...more };
   const readers = new SlowReaders({ ...never, clock });
   const answerTo = async (_: unknown, { url }: { url: string }) => ({
     answer: await answered(asked.push(url)),
     requestId: 'req_1',
   });
   new PlainDoor(server, { answerTo, limits, clock, readers });
+  const peer = new Promise<Socket>((resolve) => server.once('connection', resolve));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const socket = createConnection({
@@ -38,7 +45,12 @@ async function door(answered: (nth: number) => Answer | Promise<Answer>) {
     got += chunk.toString('latin1');
   });
   const over = new Promise<string>((resolve) => socket.once('end', () => resolve(got)));
-  return { server, socket, asked, over };
+  /** The door has read another piece. */
+  const read = async () => {
+    const there = await peer;
+    await new Promise((resolve) => there.once('data', resolve));
+  };
+  return { server, socket, asked, over, read, byNode: byNode.promise };
 }
 
 const never = {
@@ -91,4 +103,59 @@ it('an answer that ends its connection says so once, and ends it', async () => {
   socket.write(call('tsk_1'));
   const text = await over;
   expect(text.match(/^(?:Connection|Keep-Alive):.*$/gim)).toEqual(['Connection: close']);
+});
+
+describe('a body that comes in pieces', () => {
+  const head = 'POST /api/tasks/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n';
+  const half = '12345';
+
+  /** The answers of so many calls, as they are told apart here. */
+  const answers = (socket: Socket, count: number) =>
+    new Promise<void>((resolve) => {
+      let got = '';
+      socket.on('data', (chunk) => {
+        got += chunk.toString('latin1');
+        if (got.split('HTTP/1.1 200').length > count) resolve();
+      });
+    });
+
+  it('is waited for, and the connection is not given away', async () => {
+    const { socket, asked, read } = await door(() => answer({}), { comingInAllBytes: 100 });
+    // The first is no longer counted when the second comes: both are more than the bound.
+    for (const _ of [1, 2]) {
+      const come = answers(socket, 1);
+      socket.write(head + half);
+      await read();
+      socket.write(half);
+      await come;
+    }
+    expect(asked).toEqual(['/api/tasks/v1/tasks', '/api/tasks/v1/tasks']);
+  });
+
+  it.each<[string, Partial<SocketLimits>]>([
+    ['does not come soon', { comingMs: 20 }],
+    ['is too large to be waited for', { comingBytes: 50 }],
+    ['is more than all may be together', { comingInAllBytes: 50 }],
+  ])('and %s is for Node', async (_, limits) => {
+    const { socket, asked, byNode } = await door(() => answer({}), limits);
+    socket.write(head + half);
+    await byNode;
+    expect(asked).toEqual(['Node: /api/tasks/v1/tasks']);
+  });
+
+  it('and has another request behind it is for Node', async () => {
+    const { socket, asked, read, byNode } = await door(() => answer({}));
+    socket.write(head + half);
+    await read();
+    socket.write(half + call('tsk_1'));
+    await byNode;
+    expect(asked[0]).toBe('Node: /api/tasks/v1/tasks');
+  });
+
+  it('and breaks off is told that it cannot be read', async () => {
+    const { socket, asked, over } = await door(() => answer({}));
+    socket.end(head + half);
+    expect(await over).toMatch(/^HTTP\/1.1 408/);
+    expect(asked).toEqual([]);
+  });
 });
