@@ -58,9 +58,15 @@ async function put(
   });
 }
 
+/** Frames of the log that are not in the database yet. */
+const notFolded = () => {
+  using reader = new DatabaseSync(file);
+  const [row] = reader.prepare('PRAGMA wal_checkpoint(NOOP)').all();
+  return Number(row?.log) - Number(row?.checkpointed);
+};
 const walBytes = () => (existsSync(`${file}-wal`) ? statSync(`${file}-wal`).size : 0);
 
-it('keeps its log under a bound while it is written and read, and cuts it when idle (F50)', async () => {
+it('keeps its log under a bound while it is written and read, and folds it in when idle (F50)', async () => {
   const store = open();
   let largest = 0;
   for (let i = 0; i < 150; i++) {
@@ -74,7 +80,8 @@ it('keeps its log under a bound while it is written and read, and cuts it when i
   }
   // 30 MB were written.
   expect(statSync(file).size).toBeGreaterThan(20_000_000);
-  expect(largest).toBeLessThan(10_000_000);
+  // Commits wait at 24.6 MB; a group of them may come on top.
+  expect(largest).toBeLessThan(28_000_000);
   // A control plane at rest goes on looking: commands that keep nothing are no commits.
   const { commits } = store.stats;
   for (let i = 0; i < 20; i++) {
@@ -82,7 +89,7 @@ it('keeps its log under a bound while it is written and read, and cuts it when i
     await clock.advance(500);
   }
   expect(store.stats.commits).toBe(commits);
-  expect(walBytes()).toBe(0);
+  expect(notFolded()).toBeLessThan(1_000);
 });
 
 it('folds its log in without waiting for a reader that stays', async () => {
@@ -90,16 +97,18 @@ it('folds its log in without waiting for a reader that stays', async () => {
   await store.write((tx) => put(tx));
   const reader = new DatabaseSync(file);
   reader.exec('BEGIN; SELECT count(*) FROM tasks');
-  await store.write((tx) => put(tx));
+  // A short log is left alone.
+  for (let i = 0; i < 300; i++)
+    await store.write((tx) => put(tx, {}, JSON.stringify('x'.repeat(20_000))));
   const began = performance.now();
   await clock.advance(10_000);
   expect(performance.now() - began).toBeLessThan(2_000);
-  expect(walBytes()).toBeGreaterThan(0);
+  expect(notFolded()).toBeGreaterThan(1_000);
   reader.exec('COMMIT');
   reader.close();
   // Nobody writes: it is looked at again all the same.
   await clock.advance(10_000);
-  expect(walBytes()).toBe(0);
+  await expect.poll(notFolded).toBe(0);
 });
 
 it('reads a key once, and again when anybody has changed one', async () => {
