@@ -266,15 +266,13 @@ export class Attempts {
   /** Gives free slots to those that wait, oldest first. */
   grantSlots(): void {
     for (const held of this.#book.waiting) {
-      if (this.#startable() <= 0) break;
+      if (this.#startable() <= 0) return;
       if (!held.recorded) continue;
       held.slotAt = this.#ctx.ports.clock.now();
       this.feed(held, { kind: 'slot-granted' });
       // Fewer wait: more may be claimed ahead.
       if (this.#ctx.workWanted) this.#ctx.wake.claim.wake();
     }
-    // The last of them has begun: what gathers with their reports need not wait for it.
-    if (!this.someWait) this.#ctx.wake.reports.wake();
   }
 
   #startable(): number {

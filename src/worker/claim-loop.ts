@@ -135,6 +135,7 @@ export class ClaimLoop {
     this.#ctx.workWanted = false;
     this.#ctx.freedAt = undefined;
     const { signal } = this.#abort;
+    this.#ctx.onClaim();
     const { answer, endedAt = sentAt }: WaitedFor =
       request.waitMs === undefined
         ? { answer: await transport.claim(request, signal) }

@@ -123,6 +123,8 @@ export class WorkerContext {
   /** In words: why nothing is claimed, by its source. Shown by presence, `workers` and doctor. */
   readonly #troubles = new Map<Trouble, string>();
   onAnswered: () => void = () => {};
+  /** A claim is about to be sent. */
+  onClaim: () => void = () => {};
   onSuperseded: (why: string) => void = () => {};
   onOtherContract: (theirs: readonly number[]) => void = () => {};
   onDrainWish: () => void = () => {};

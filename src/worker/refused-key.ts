@@ -18,3 +18,9 @@ export function refusedKeyWords(
 
 const NEXT =
   'Give this worker a good one (interlock keys new "…" --kind task-worker makes it): a key file or a profile is read again by itself; where the key came from INTERLOCK_WORKER_KEY, set that and start the worker again.';
+
+/** Of reports that this key or address is wrong for. */
+export function foreignWords(count: number): string {
+  const are = count === 1 ? 'report of ours is' : 'reports of ours are';
+  return `${count} ${are} not known to this address with this key (404): they were made for another project or control plane`;
+}

@@ -12,8 +12,9 @@ import type { WorkerContext } from './context.ts';
 import { type Held, reportOf } from './held.ts';
 import { PendingReport } from './pending-report.ts';
 import { keyRetry, pauseMs } from './refusals.ts';
+import { foreignWords } from './refused-key.ts';
 import { ReportBodies } from './report-bodies.ts';
-import { nextCallAt } from './report-gather.ts';
+import { goesBeside, nextCallAt } from './report-gather.ts';
 import { ReportLine } from './report-line.ts';
 import { aboutTheLine, type ReportResult, reportBytes, sendReports } from './send-reports.ts';
 import { tellAnswer } from './tell-answer.ts';
@@ -40,6 +41,10 @@ export class ReportLoop {
     this.#line = new ReportLine(ctx.ports.clock, ctx.ports.random);
     ctx.onAnswered = () => {
       if (this.#line.tryNow()) ctx.wake.reports.wake();
+    };
+    ctx.onClaim = () => {
+      const waiting = this.#pending.size - this.#inFlight;
+      if (goesBeside(waiting, ctx.limits.batch)) this.#send(this.#line.openAt);
     };
   }
 
@@ -124,9 +129,10 @@ export class ReportLoop {
     return Math.ceil(Math.max(0, next - now, open - now));
   }
 
-  #send(): void {
+  #send(openAt = this.#openAt): void {
     const now = this.#ctx.ports.clock.now();
-    while (!this.#ctx.stopped && this.#calls < this.#line.callsMax && now >= this.#openAt) {
+    for (; now >= openAt; openAt = this.#openAt) {
+      if (this.#ctx.stopped || this.#calls >= this.#line.callsMax) return;
       const group = this.#line.silent ? this.#probe(now) : this.#group(now);
       if (group.length === 0) return;
       this.#lastCallAt = now;
@@ -338,12 +344,6 @@ export class ReportLoop {
   #tellForeign(): void {
     let foreign = 0;
     for (const pending of this.#pending.values()) if (pending.foreign) foreign++;
-    const are = foreign === 1 ? 'report of ours is' : 'reports of ours are';
-    this.#ctx.trouble(
-      'reports',
-      foreign === 0
-        ? undefined
-        : `${foreign} ${are} not known to this address with this key (404): they were made for another project or control plane`,
-    );
+    this.#ctx.trouble('reports', foreign === 0 ? undefined : foreignWords(foreign));
   }
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { claimAhead, LastRuns } from '../../src/core/claim-ahead.ts';
-import { aheadDefaults } from '../../src/core/defaults.ts';
+import { aheadDefaults, taskDefaults, workerDefaults } from '../../src/core/defaults.ts';
 
 const { most, othersMs, runs, shortMs, workMs } = aheadDefaults;
 const short = (longestMs: number, working = 0) => ({ longestMs, meanMs: longestMs, working });
@@ -33,6 +33,11 @@ it('reckons by the mean, and takes for short what never took long', () => {
 
 it('claims at most so many, however short the handlers are', () => {
   expect(extra({ ...busy, maxConcurrent: 16, types: [short(0)] })).toBe(most);
+});
+
+it('has so few ahead that one claim brings them, and that no task is given back as often as would end it', () => {
+  expect(most).toBeLessThanOrEqual(workerDefaults.claimMost);
+  expect(Math.ceil(most / runs)).toBeLessThan(taskDefaults.undeliveredMax);
 });
 
 it('claims nothing ahead for handlers that are long or not known', () => {

@@ -3,7 +3,7 @@ import { returned } from '../../sim/carrier.ts';
 import type { SimulatedTime } from '../../sim/time.ts';
 import type { OfferedAttempt } from '../../sim/wire-words.ts';
 import type { ClaimRequest } from '../../src/contract/index.ts';
-import { aheadDefaults } from '../../src/core/defaults.ts';
+import { aheadDefaults, serverDefaults, workerDefaults } from '../../src/core/defaults.ts';
 import { handler, SimWorld } from './sim-rig.ts';
 
 const claims = (world: SimWorld) =>
@@ -35,6 +35,7 @@ async function ahead(
   { ms, time }: { ms?: number; time?: SimulatedTime } = {},
 ) {
   const world = new SimWorld(time);
+  world.transport.claimMax = serverDefaults.claimMax;
   const all = offer(world, count);
   const { script, take } = handlers(world, ms);
   await world.start({ maxConcurrent, scripts: { 'demo/hello': script } });
@@ -101,7 +102,7 @@ it('gives back what it claimed ahead when its handlers become slow, once, and ru
   world.check();
 });
 
-it('gives back all of some 200 within a second when its handlers become slow, and an idle worker runs them', async () => {
+it('gives back all of some 250 within a second when its handlers become slow, and an idle worker runs them', async () => {
   const idle = new SimWorld();
   await idle.start({ workerId: 'idle', scripts: { 'demo/hello': idle.works(1) } });
   const { world, all, take } = await ahead(10, 1_000, { ms: 1, time: idle.clock.time });
@@ -149,7 +150,7 @@ it('gives back what it claimed ahead when it drains', async () => {
   world.check();
 });
 
-it('gives back all of some 200 that it claimed ahead when it drains, claims nothing more and leaves nothing on disk', async () => {
+it('gives back all of some 250 that it claimed ahead when it drains, claims nothing more and leaves nothing on disk', async () => {
   const { world, all, take } = await ahead(10, 1_000, { ms: 1 });
   take.ms = 400;
   const waiting = () => world.worker.status().slots.waiting;
@@ -215,3 +216,65 @@ it('lets a type whose handlers are long come to a slot beside short ones that ne
   expect(world.transport.sent('release')).toEqual([]);
   world.check();
 });
+
+/** Calls with reports, and claims, each with the moment of its send. */
+function sends(world: SimWorld) {
+  const { transport } = world;
+  const at = (kind: 'claim' | 'batch' | 'report') => transport.of(kind).map((call) => call.at);
+  return { claims: at('claim'), reports: [...at('batch'), ...at('report')] };
+}
+
+/** A backlog, calls that take 8 ms, at a control plane that takes as much at once as ours. */
+async function backlog(
+  world: SimWorld,
+  count: number,
+  maxConcurrent: number,
+  script: () => Promise<ReturnType<typeof returned>>,
+) {
+  const { transport } = world;
+  transport.claimMax = serverDefaults.claimMax;
+  transport.batch = serverDefaults.batch;
+  transport.latencyMs = 8;
+  const all = offer(world, count);
+  await world.start({ maxConcurrent, scripts: { 'demo/hello': script } });
+  await world.until(() => all.every(({ ended }) => ended), 60_000);
+  return all;
+}
+
+it('costs a claim and a call with reports for each hundred tasks of a backlog, and both go together', async () => {
+  const world = new SimWorld();
+  const all = await backlog(world, 3_000, 16, handlers(world).script);
+  const { claims: asked, reports } = sends(world);
+  expect(asked.length).toBeLessThan(all.length / 90);
+  expect(reports.length).toBeLessThan(all.length / 80);
+  const moments = new Set([...asked, ...reports]);
+  expect(moments.size).toBeLessThan(all.length / 60);
+  // The reports first: what is in the claim's answer does not wait for another commit.
+  const order = world.transport.calls.map(({ kind }) => kind);
+  expect(
+    order.filter((kind, i) => kind === 'batch' && order[i + 1] === 'claim').length,
+  ).toBeGreaterThan(15);
+  world.check();
+});
+
+// However far the pause between two calls is by then: it is 16 tasks long.
+it.each([200, 205, 209, 211])(
+  'sends what has gathered as soon as the last one of %i that waited has begun, however long that takes',
+  async (count) => {
+    const world = new SimWorld();
+    let begun = 0;
+    let lastAt = 0;
+    const lastMs = aheadDefaults.shortMs - 1;
+    const script = async () => {
+      const last = ++begun === count;
+      if (last) lastAt = world.clock.now();
+      await world.clock.sleep(last ? lastMs : 2);
+      return returned('done');
+    };
+    const all = await backlog(world, count, 1, script);
+    const sent = all.flatMap((one) => one.sent.map(({ at }) => at));
+    const others = sent.filter((at) => at < lastAt + lastMs);
+    expect(Math.max(...others) - lastAt).toBeLessThanOrEqual(workerDefaults.reportsGatherMs);
+    world.check();
+  },
+);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { workerDefaults } from '../../src/core/defaults.ts';
-import { nextCallAt } from '../../src/worker/report-gather.ts';
+import { goesBeside, nextCallAt } from '../../src/worker/report-gather.ts';
 
 const AT_ONCE = Number.NEGATIVE_INFINITY;
 const facts = { waiting: 1, calls: 0, lastCallAt: 1_000, moreSoon: false, batch: 100 };
@@ -21,4 +21,12 @@ it('while short work waits for slots, calls keep apart, under way or not, until 
   expect(nextCallAt({ ...soon, waiting: 50, calls: 2 })).toBe(apart);
   expect(nextCallAt({ ...soon, waiting: 100, calls: 2 })).toBe(AT_ONCE);
   expect(nextCallAt({ ...soon, waiting: 100, batch: 256 })).toBe(apart);
+});
+
+it('what gathers goes beside a claim from a quarter of a call on', () => {
+  expect([goesBeside(0, 256), goesBeside(31, 256), goesBeside(32, 256)]).toEqual([
+    false,
+    false,
+    true,
+  ]);
 });
