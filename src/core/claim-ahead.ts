@@ -1,4 +1,4 @@
-import { aheadDefaults } from './defaults.ts';
+import { aheadDefaults } from './ahead-defaults.ts';
 
 /**
  * How many attempts may be claimed beyond the free slots, so that the way there and back and the disk's work overlap with

@@ -1,6 +1,6 @@
 import { typeKey } from '../contract/names.ts';
+import { aheadDefaults } from '../core/ahead-defaults.ts';
 import { type Ahead, claimAhead, isShort, nothingAhead } from '../core/claim-ahead.ts';
-import { aheadDefaults } from '../core/defaults.ts';
 import { everyType } from '../core/type-pauses.ts';
 import type { Timer } from '../ports/clock.ts';
 import type { Attempts } from './attempts.ts';

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import { aheadDefaults } from '../../src/core/ahead-defaults.ts';
 import { claimAhead, LastRuns } from '../../src/core/claim-ahead.ts';
-import { aheadDefaults, taskDefaults, workerDefaults } from '../../src/core/defaults.ts';
+import { taskDefaults, workerDefaults } from '../../src/core/defaults.ts';
 
 const { most, othersMs, runs, shortMs, workMs } = aheadDefaults;
 const short = (longestMs: number, working = 0) => ({ longestMs, meanMs: longestMs, working });

@@ -3,7 +3,8 @@ import { returned } from '../../sim/carrier.ts';
 import type { SimulatedTime } from '../../sim/time.ts';
 import type { OfferedAttempt } from '../../sim/wire-words.ts';
 import type { ClaimRequest } from '../../src/contract/index.ts';
-import { aheadDefaults, serverDefaults, workerDefaults } from '../../src/core/defaults.ts';
+import { aheadDefaults } from '../../src/core/ahead-defaults.ts';
+import { serverDefaults, workerDefaults } from '../../src/core/defaults.ts';
 import { handler, SimWorld } from './sim-rig.ts';
 
 const claims = (world: SimWorld) =>
