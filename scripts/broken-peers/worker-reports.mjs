@@ -171,8 +171,8 @@ export const faults = [
   {
     name: 'claims go on while a report of ours is known to nobody',
     file: LOOP,
-    find: '      foreign === 0\n',
-    replace: '      foreign >= 0\n',
+    find: 'foreign === 0 ?',
+    replace: 'foreign >= 0 ?',
     cases: ['reports/key-refused-claims'],
   },
   {
