@@ -4,7 +4,8 @@ import type { SimulatedTime } from '../../sim/time.ts';
 import type { OfferedAttempt } from '../../sim/wire-words.ts';
 import type { ClaimRequest } from '../../src/contract/index.ts';
 import { aheadDefaults } from '../../src/core/ahead-defaults.ts';
-import { serverDefaults, workerDefaults } from '../../src/core/defaults.ts';
+import { workerDefaults } from '../../src/core/defaults.ts';
+import { serverDefaults } from '../../src/core/server-defaults.ts';
 import { handler, SimWorld } from './sim-rig.ts';
 
 const claims = (world: SimWorld) =>
