@@ -93,8 +93,8 @@ export const faults = [
   {
     name: 'never-waits',
     file: producer,
-    find: 'if (events.length > 0 || left <= 0 ||',
-    replace: 'if (events.length >= 0 ||',
+    find: 'const waits = left > 0 && row.task.seq <= after;',
+    replace: 'const waits = false as boolean;',
     cases: ['reading/wait-in-vain', 'reading/wait-for-an-entry'],
   },
   {

@@ -24,6 +24,14 @@ export interface WorkerListener extends Listener {
   interest: Interest | undefined;
 }
 
+/** A wait for news of a task. */
+export interface News {
+  /** It came, or nobody waits for it any more. */
+  readonly over: Promise<void>;
+  /** Twice is fine. */
+  stop(): void;
+}
+
 /** Types that a worker is still to be woken for, and when it was woken last. */
 interface Pending {
   readonly types: Set<string>;
@@ -127,25 +135,27 @@ export class Hub {
     );
   }
 
-  /** Resolves `true` at news of the task, `false` after `ms`, at the end of the reader or of this hub. */
-  news(taskId: string, ms: number, signal: AbortSignal): Promise<boolean> {
-    if (this.#stopped || signal.aborted) return Promise.resolve(false);
-    return new Promise((resolve) => {
-      const waiters = this.#waiters.get(taskId) ?? new Set();
-      this.#waiters.set(taskId, waiters);
-      const end = (came: boolean) => {
-        waiters.delete(wake);
-        if (waiters.size === 0) this.#waiters.delete(taskId);
-        timer.cancel();
-        signal.removeEventListener('abort', gone);
-        resolve(came);
-      };
-      const wake = () => end(!this.#stopped);
-      const gone = () => end(false);
-      const timer = this.#clock.timer(ms, gone);
-      waiters.add(wake);
-      signal.addEventListener('abort', gone, { once: true });
+  /** Waits for news of the task, `ms` at most, and no longer than its reader (`signal`) and this hub go on. */
+  news(taskId: string, ms: number, signal: AbortSignal): News {
+    if (this.#stopped || signal.aborted) return { over: Promise.resolve(), stop: () => {} };
+    const waiters = this.#waiters.get(taskId) ?? new Set();
+    this.#waiters.set(taskId, waiters);
+    let resolve = () => {};
+    const over = new Promise<void>((done) => {
+      resolve = done;
     });
+    const stop = () => {
+      // Twice is fine: others may have begun to wait since.
+      if (!waiters.delete(stop)) return;
+      if (waiters.size === 0) this.#waiters.delete(taskId);
+      timer.cancel();
+      signal.removeEventListener('abort', stop);
+      resolve();
+    };
+    const timer = this.#clock.timer(ms, stop);
+    waiters.add(stop);
+    signal.addEventListener('abort', stop, { once: true });
+    return { over, stop };
   }
 
   /**

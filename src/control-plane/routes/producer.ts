@@ -141,27 +141,26 @@ async function journal(call: KeyedCall, keyEnd: AbortSignal): Promise<Answer | R
   const { store, clock, hub } = services;
   const { after, waitMs, limit } = query as z.infer<typeof eventsQuery>;
   const until = clock.now() + waitMs;
-  const stop = AbortSignal.any([request.signal, keyEnd]);
+  const gone = waitMs > 0 ? AbortSignal.any([request.signal, keyEnd]) : request.signal;
   for (;;) {
     const ended = keyEnd.aborted && endedKey(await store.nowMs(), await store.keyById(key.id));
     if (ended) return ended;
     const row = await taskOf(call);
     if (isRefusal(row)) return row;
     const left = until - clock.now();
-    // Listening begins before reading, so that no news is missed between the two.
-    const over = new AbortController();
-    const signal = waitMs > 0 ? AbortSignal.any([stop, over.signal]) : AbortSignal.abort();
-    const news = hub.news(row.task.id, Math.max(0, left), signal);
+    // Listening begins before reading, so that no news is missed between the two; where entries are there it is for nothing.
+    const waits = left > 0 && row.task.seq <= after;
+    const news = waits ? hub.news(row.task.id, left, gone) : undefined;
     const events = await store.events(row.ref, after, limit);
-    if (events.length > 0 || left <= 0 || hub.stopped || stop.aborted) {
-      over.abort();
+    if (news === undefined || events.length > 0 || hub.stopped || gone.aborted) {
+      news?.stop();
       const seq = Math.max(row.task.seq, events.at(-1)?.seq ?? 0);
       return answer({
         events: events.map(({ atMs, ...event }) => ({ ...event, at: instantText(atMs) })),
         seq,
       });
     }
-    await call.turn.outside(news);
+    await call.turn.outside(news.over);
   }
 }
 
