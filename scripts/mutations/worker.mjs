@@ -330,7 +330,7 @@ export const worker = [
   {
     name: 'a claim waits only after the next pause when the last slot is free again',
     file: 'src/worker/attempts.ts',
-    find: '    if (before.slot && this.#book.held === 0) wake.claim.wake();\n',
+    find: '    if (before.slot && this.#book.held === 0) this.#ctx.claimSoon();\n',
     replace: '',
     unseen: 'costs time, and breaks no promise',
     tests: ['test/worker/waiting-claim'],

@@ -17,9 +17,11 @@ export interface PlainHead {
  * connection that ends …), which is for Node to do. What is taken here means the same to Node's parser.
  */
 export function readPlainHead(first: Buffer): PlainHead | undefined {
-  const end = first.indexOf('\r\n\r\n') + 4;
-  if (end < 4 || end > wireDefaults.headerBytes) return undefined;
-  const text = first.toString('latin1', 0, end);
+  // As text first: to look for it among bytes costs more than to read some that are none of the head.
+  const most = first.toString('latin1', 0, Math.min(first.length, wireDefaults.headerBytes));
+  const end = most.indexOf('\r\n\r\n') + 4;
+  if (end < 4) return undefined;
+  const text = most.slice(0, end);
   const status = HEAD.exec(text)?.[1];
   if (status === undefined) return undefined;
   const headers = new Map<string, string>();

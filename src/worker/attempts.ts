@@ -312,7 +312,7 @@ export class Attempts {
     const { wake } = this.#ctx;
     if (before.slot) this.#grantSoon();
     // A claim may wait for work from now on.
-    if (before.slot && this.#book.held === 0) wake.claim.wake();
+    if (before.slot && this.#book.held === 0) this.#ctx.claimSoon();
     const { full } = this;
     // What else presence tells of attempts wakes it where it happens.
     if (full !== this.#full || before.stuck !== state.stuck) wake.presence.wake();

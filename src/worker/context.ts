@@ -118,6 +118,7 @@ export class WorkerContext {
   workWanted = false;
   /** A slot that was freed is the only reason for that: since when, by the clock. */
   freedAt: number | undefined;
+  #claimsSoon = false;
   /** Types whose handlers cannot be started here. */
   readonly pauses: TypePauses;
   /** In words: why nothing is claimed, by its source. Shown by presence, `workers` and doctor. */
@@ -163,7 +164,17 @@ export class WorkerContext {
   slotFreed(): void {
     if (!this.workWanted) this.freedAt = this.ports.clock.now();
     this.workWanted = true;
-    this.wake.claim.wake();
+    this.claimSoon();
+  }
+
+  /** Looks whether to claim when all is on its way that this moment has to write: reports go first. */
+  claimSoon(): void {
+    if (this.#claimsSoon) return;
+    this.#claimsSoon = true;
+    process.nextTick(() => {
+      this.#claimsSoon = false;
+      this.wake.claim.wake();
+    });
   }
 
   /** A call with reports is on its way: first its bytes, then a claim. */
