@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { spoolDefaults } from '../core/defaults.ts';
 import { instantText } from '../core/instant.ts';
+import { PassingMap } from '../core/passing-map.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Disk } from '../ports/disk.ts';
 import type { Log } from '../ports/log.ts';
@@ -28,9 +29,9 @@ export class ReportBook {
   /** Of large ones, each a file of its own. */
   readonly #large: GroupWriter;
   /** By attempt, oldest first. */
-  readonly #open = new Map<string, Open>();
+  readonly #open = new PassingMap<string, Open>();
   /** Attempts whose report is being written: two of one attempt never lie in one file. */
-  readonly #writing = new Map<string, Promise<unknown>>();
+  readonly #writing = new PassingMap<string, Promise<unknown>>();
   /** Of large lines that were placed a moment ago. */
   readonly #offsets = new Map<string, number>();
   readonly #closing = new Set<Promise<unknown>>();

@@ -1,4 +1,5 @@
 import { instantText } from '../core/instant.ts';
+import { PassingMap } from '../core/passing-map.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Disk } from '../ports/disk.ts';
 import type { Log } from '../ports/log.ts';
@@ -25,9 +26,9 @@ export class RunningBook {
   readonly #folder: GroupFolder;
   readonly #durable: SegmentWriter;
   readonly #kept: SegmentWriter;
-  readonly #open = new Map<string, Open>();
+  readonly #open = new PassingMap<string, Open>();
   /** By attempt, its record's way to the disk: what is said of it follows. */
-  readonly #coming = new Map<string, Coming>();
+  readonly #coming = new PassingMap<string, Coming>();
 
   constructor(
     ports: { readonly disk: Disk; readonly clock: Clock; readonly log: Log },
