@@ -5,6 +5,7 @@
  */
 import { aheadInHostDefaults } from '../core/defaults.ts';
 import { slowHead, takesMore } from '../core/jobs-ahead.ts';
+import { PassingMap } from '../core/passing-map.ts';
 import { FrameBatch } from '../handler/frame-batch.ts';
 import type { CallOutcome, FromHost, ToHost } from '../handler/protocol.ts';
 import { drained } from './call-ends.ts';
@@ -21,7 +22,7 @@ export class HostJobs implements HostListener {
   readonly #ctx: JobRunContext;
   readonly #out: FrameBatch;
   /** Not ended, in their order. */
-  readonly #jobs = new Map<number, JobRun>();
+  readonly #jobs = new PassingMap<number, JobRun>();
   /** Ended, and not looked at what they left behind. */
   #ended: JobRun[] = [];
   #looking = false;
@@ -96,7 +97,7 @@ export class HostJobs implements HostListener {
    */
   endFor(run: JobRun, n: number): boolean {
     this.#read();
-    const [[first] = []] = this.#jobs;
+    const [first] = this.#jobs.keys();
     if (this.#jobs.get(n) !== run) return false;
     if (n <= this.#begun || n === first) {
       this.#host.process.kill();
@@ -231,7 +232,7 @@ export class HostJobs implements HostListener {
    * does it the other way round, so one of the two sees the other. Where that cannot be done they stay.
    */
   async #withdraw(): Promise<void> {
-    const [[first] = []] = this.#jobs;
+    const [first] = this.#jobs.keys();
     const last = this.#host.calls;
     if (first === undefined || !this.#host.process.forbid(last, first)) return;
     this.#deaf = true;
@@ -243,7 +244,7 @@ export class HostJobs implements HostListener {
   }
 
   #takeBack(ns: readonly number[], begun = this.#begun): void {
-    const [[first] = []] = this.#jobs;
+    const [first] = this.#jobs.keys();
     // In what follows others may be given: they find it as it is.
     if (first !== undefined && first > begun && ns.includes(first))
       this.#newHead(this.#ctx.clock.now());

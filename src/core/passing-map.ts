@@ -37,6 +37,10 @@ export class PassingMap<K, V> {
     this.#map.clear();
   }
 
+  [Symbol.iterator](): IterableIterator<[K, V]> {
+    return this.#map[Symbol.iterator]();
+  }
+
   keys(): IterableIterator<K> {
     return this.#map.keys();
   }
