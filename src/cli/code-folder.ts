@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { lstat, readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DiscoveredHandler } from '../handler/discovery.ts';
 import { keptFile } from '../handler/snapshot.ts';
@@ -16,7 +16,7 @@ export interface CodeFolder {
   makeRoom(): Promise<void>;
   /** What the worker is given for a handler that was found; the same for the same one. */
   served(handler: DiscoveredHandler): ServedHandler;
-  /** Removes what sessions of before have left. Only for who has the spool. */
+  /** Removes what sessions of before have left, and nothing else that lies there. Only for who has the spool. */
   sweepOthers(): Promise<void>;
   /** Removes the code that nobody needs any more. */
   sweep(used: ReadonlySet<string>): Promise<void>;
@@ -52,15 +52,50 @@ export function codeFolder(spoolFolder: string, sessionId: string): CodeFolder {
       known.set(handler, served);
       return served;
     },
-    sweepOthers: () => removeAll(all, (name) => name !== sessionId),
-    sweep: (used) => removeAll(folder, (name) => !used.has(name.replace(/\.json$/, ''))),
-    remove: () => removeAll(all, (name) => name === sessionId),
+    sweepOthers: () => removeSessions(all, (name) => SESSION.test(name) && name !== sessionId),
+    sweep: (used) => removeKept(all, sessionId, (name) => !used.has(idOf(name))),
+    remove: () => removeSessions(all, (name) => name === sessionId),
   };
 }
 
-/** What cannot be removed is in nobody's way: the next start tries again. */
-async function removeAll(folder: string, isLeft: (name: string) => boolean): Promise<void> {
-  const names = await readdir(folder).catch(() => []);
-  for (const name of names.filter(isLeft))
-    await rm(join(folder, name), { recursive: true, force: true }).catch(() => {});
+/** As a worker names its session. */
+const SESSION = /^ses_[0-9a-f]{32}$/;
+/** As a probe writes it, whole or unfinished: see `keepCode`. */
+const KEPT = /^([0-9a-f]{64})\.json(\.\d+)?$/;
+
+/** An unfinished one is nobody's. */
+function idOf(name: string): string {
+  return name.replace(/\.json$/, '');
+}
+
+async function removeSessions(all: string, isLeft: (name: string) => boolean): Promise<void> {
+  for (const name of (await namesIn(all)).filter(isLeft)) {
+    await removeKept(all, name, () => true);
+    // Whoever put something else there finds it again.
+    await rmdir(join(all, name)).catch(() => {});
+  }
+}
+
+/**
+ * By the names that we give and file by file, never with all that is in a folder: it may be somebody's project, or become
+ * a link to one after the look. What cannot be removed is in nobody's way: the next start tries again.
+ */
+async function removeKept(
+  all: string,
+  session: string,
+  isLeft: (name: string) => boolean,
+): Promise<void> {
+  if ((await namesIn(all)).length === 0) return;
+  const folder = join(all, session);
+  for (const name of await namesIn(folder))
+    if (KEPT.test(name) && isLeft(name)) await unlink(join(folder, name)).catch(() => {});
+}
+
+/** None in what is no folder itself: a link leads to somebody else's. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return (await lstat(folder)).isDirectory() ? await readdir(folder) : [];
+  } catch {
+    return [];
+  }
 }
