@@ -46,7 +46,7 @@ interface Holding {
 async function take(path: string, how: Holding): Promise<HeldFile | undefined> {
   try {
     const fd = await opened(path, 'wx', 0o600);
-    return new HeldFile(path, fd, fstatSync(fd, BIG).ino, how);
+    return new HeldFile(path, fd, fstatSync(fd, BIG), how);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
     throw error;
@@ -54,23 +54,24 @@ async function take(path: string, how: Holding): Promise<HeldFile | undefined> {
 }
 
 /**
- * It stays open while it is held: no other file can have its number meanwhile, so what lies at the path is ours or it is
- * not, whatever its time says. A hand that gives it another time takes nothing away.
+ * It stays open while it is held: no other file of its file system can have its number meanwhile, so what lies at the path
+ * is ours or it is not, whatever its time says. A hand that gives it another time takes nothing away. Another file system
+ * over the folder gives out the same numbers: its own is compared too.
  */
 class HeldFile implements HeldLock {
   readonly #path: string;
   readonly #fd: number;
-  readonly #ino: bigint;
+  readonly #file: FileId;
   readonly #how: Holding;
   #timer: Timer | undefined;
   /** A sign of life that is under way. Once the file is closed, its descriptor may be another one's. */
   #sign: Promise<void> = Promise.resolve();
   #over: Promise<void> | undefined;
 
-  constructor(path: string, fd: number, ino: bigint, how: Holding) {
+  constructor(path: string, fd: number, file: FileId, how: Holding) {
     this.#path = path;
     this.#fd = fd;
-    this.#ino = ino;
+    this.#file = { dev: file.dev, ino: file.ino };
     this.#how = how;
     heldFiles.add(this);
     if (!leavesAtExit) onExit(() => heldFiles.forEach((held) => void held.leave()));
@@ -86,7 +87,7 @@ class HeldFile implements HeldLock {
   /** At the end of the process, whatever ends it. */
   leave(): void {
     try {
-      if (statSync(this.#path, BIG).ino === this.#ino) rmSync(this.#path);
+      if (same(statSync(this.#path, BIG), this.#file)) rmSync(this.#path);
     } catch {
       // Gone already, or out of reach.
     }
@@ -106,20 +107,22 @@ class HeldFile implements HeldLock {
   async #showLife(): Promise<void> {
     const now = Date.now() / 1_000;
     const touched = touch(this.#fd, now, now).then(
-      () => true,
-      () => false,
+      () => undefined,
+      (error: NodeJS.ErrnoException) => error,
     );
     let lost: string | undefined;
     let looked = true;
     try {
       const there = await seen(this.#path, BIG);
-      if (there.ino !== this.#ino) lost = `another file lies at ${this.#path}`;
+      if (!same(there, this.#file)) lost = `another file lies at ${this.#path}`;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') lost = (error as Error).message;
       looked = false;
     }
-    const well = (await touched) && looked;
+    const untouched = await touched;
+    const well = untouched === undefined && looked;
     if (this.#over) return;
+    if (untouched && FORGOTTEN.has(untouched.code)) lost ??= untouched.message;
     if (lost === undefined) return this.#later(well ? this.#how.everyMs : AGAIN_MS);
     this.#over = this.#close();
     this.#how.onLost(lost);
@@ -130,7 +133,7 @@ class HeldFile implements HeldLock {
     await this.#sign;
     // Gone already, or taken away: then it is not ours to remove.
     const there = await seen(this.#path, BIG).catch(() => undefined);
-    if (there?.ino === this.#ino) await remove(this.#path).catch(() => {});
+    if (there && same(there, this.#file)) await remove(this.#path).catch(() => {});
     await this.#close();
   }
 
@@ -139,6 +142,16 @@ class HeldFile implements HeldLock {
     await closed(this.#fd).catch(() => {});
   }
 }
+
+type FileId = Pick<BigIntStats, 'dev' | 'ino'>;
+
+/** On Windows nothing is mounted over a folder in use, and Node.js tells the volume differently by path and by descriptor. */
+function same(one: FileId, other: FileId): boolean {
+  return one.ino === other.ino && (one.dev === other.dev || process.platform === 'win32');
+}
+
+/** The file is open no more, as after an NFS server forgot it: its number may be another's, and no sign of life arrives. */
+const FORGOTTEN: ReadonlySet<string | undefined> = new Set(['ESTALE', 'EBADF']);
 
 const heldFiles = new Set<HeldFile>();
 let leavesAtExit = false;
