@@ -45,8 +45,10 @@ export function refuseForeign(folder: string): void {
 export function refuseLost(folder: string, leftLog = false): void {
   const file = join(folder, DATABASE);
   const logBytes = sizeOf(`${file}-wal`);
-  const { bytes, promised } = measure(file);
-  if (bytes === 0) {
+  const { bytes, promised, tables } = measure(file);
+  // The tables of a first start stand in the log alone until they are folded in: without it the file holds nothing.
+  const empty = bytes === 0 || (!tables && logBytes === 0);
+  if (empty) {
     if (sizeOf(`${file}${RESCUED}`) > 0)
       throw new TaskError(
         'DATA_UNUSABLE',
@@ -57,7 +59,9 @@ export function refuseLost(folder: string, leftLog = false): void {
     if (sizeOf(join(folder, SECRET)) === 0) return;
     throw damaged(
       file,
-      'is missing or empty, although a control plane has kept its tasks here',
+      bytes === 0
+        ? 'is missing or empty, although a control plane has kept its tasks here'
+        : 'has no tables and no -wal file beside it, although a control plane has kept its tasks here: it was copied without its log',
       `To begin anew with no tasks and no keys, remove ${join(folder, SECRET)} too.`,
     );
   }
@@ -79,24 +83,34 @@ export function damaged(file: string, how: string, anew?: string): TaskError {
   });
 }
 
-/** How long the file is, and how long its head says it is (0 where the head does not tell). */
-function measure(file: string): { bytes: number; promised: number } {
+interface Measured {
+  readonly bytes: number;
+  /** How long its head says it is (0 where the head does not tell). */
+  readonly promised: number;
+  /** Its head tells of some, or cannot be read. */
+  readonly tables: boolean;
+}
+
+function measure(file: string): Measured {
   let fd: number;
   try {
     fd = openSync(file, 'r');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { bytes: 0, promised: 0 };
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      return { bytes: 0, promised: 0, tables: false };
     throw error;
   }
   try {
     const head = Buffer.alloc(HEAD_BYTES);
     const read = readSync(fd, head, 0, HEAD_BYTES, 0);
     const bytes = fstatSync(fd).size;
-    if (read < HEAD_BYTES) return { bytes, promised: bytes === 0 ? 0 : HEAD_BYTES };
-    // SQLite's file format: the page count holds where both change counters agree; 1 stands for 65536.
-    if (head.readUInt32BE(24) !== head.readUInt32BE(92)) return { bytes, promised: 0 };
+    if (read < HEAD_BYTES) return { bytes, promised: bytes === 0 ? 0 : HEAD_BYTES, tables: true };
+    // SQLite's file format: the schema cookie is 0 until something is in the schema; the page count holds where both
+    // change counters agree; a page of 1 stands for 65536.
+    const tables = head.readUInt32BE(40) !== 0;
+    if (head.readUInt32BE(24) !== head.readUInt32BE(92)) return { bytes, promised: 0, tables };
     const page = head.readUInt16BE(16);
-    return { bytes, promised: head.readUInt32BE(28) * (page === 1 ? 65_536 : page) };
+    return { bytes, promised: head.readUInt32BE(28) * (page === 1 ? 65_536 : page), tables };
   } finally {
     closeSync(fd);
   }

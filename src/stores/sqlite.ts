@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { Clock, Timer } from '../ports/clock.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { Note, Reads, Soon, Store, StoreStats, Transaction } from '../ports/store.ts';
 import { CommandQueue } from './command-queue.ts';
@@ -13,6 +13,7 @@ import { KnownKeys } from './sqlite/known-keys.ts';
 import { keepLeftLog, leftLog } from './sqlite/left-log.ts';
 import { LogSync, type SyncFile } from './sqlite/log-sync.ts';
 import { migrate } from './sqlite/migrate.ts';
+import { RestFolds } from './sqlite/rest-folds.ts';
 import { steadyNow } from './steady-now.ts';
 
 export interface SqliteOptions {
@@ -51,7 +52,7 @@ export function openSqliteStore(options: SqliteOptions): Store {
       PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};
       PRAGMA cache_size = -${WRITER_CACHE_KIB};`);
     if (owns) checkWhole(writer, options.file);
-    migrate(writer, options.file, owns);
+    const changed = migrate(writer, options.file, owns);
     writer.run(
       'INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)',
       'epoch',
@@ -68,7 +69,7 @@ export function openSqliteStore(options: SqliteOptions): Store {
     const folding = options.sync ? inside : foldBeside(options.file, inside);
     // A second process comes with a few commands, and leaves the rest to SQLite.
     const checkpoints = owns ? new Checkpoints(writer, folding) : undefined;
-    const parts = { writer, reader, clock: options.clock, files, log, owns, checkpoints };
+    const parts = { writer, reader, clock: options.clock, files, log, owns, checkpoints, changed };
     const store = new SqliteStore(parts);
     const reads = durableReads(store.readsOf(reader), files, log, owns);
     return Object.assign(store, reads);
@@ -108,8 +109,6 @@ const READER_CACHE_KIB = 16_384;
  * pages behind the end of the file (3.5 % of the processor time of a short load with 16 MiB, 1.2 % with these).
  */
 const WRITER_CACHE_KIB = 4_096;
-/** No commit for so long: what is long of the log is folded in. */
-const IDLE_CHECKPOINT_MS = 2_000;
 
 interface Parts {
   readonly writer: Connection;
@@ -119,35 +118,42 @@ interface Parts {
   readonly log: LogSync;
   readonly owns: boolean;
   readonly checkpoints: Checkpoints | undefined;
+  /** Tables were made or changed at this start. */
+  readonly changed: boolean;
 }
 
 class SqliteStore implements Omit<Store, keyof Reads> {
   readonly epoch: string;
   readonly #writer: Connection;
   readonly #reader: Connection;
-  readonly #clock: Clock;
   readonly #now: () => number;
   readonly #group: SqliteGroup;
   readonly #queue: CommandQueue<Transaction>;
   readonly #files: KeptFiles;
   readonly #log: LogSync;
   readonly #checkpoints: Checkpoints | undefined;
-  #idleCheck: Timer | undefined;
-  #commitsSeen = 0;
+  readonly #rests: RestFolds | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor({ writer, reader, clock, files, log, owns, checkpoints }: Parts) {
+  constructor({ writer, reader, clock, files, log, owns, checkpoints, changed }: Parts) {
     this.#log = log;
     this.#checkpoints = checkpoints;
     this.#writer = writer;
     this.#reader = reader;
-    this.#clock = clock;
     this.#files = files;
     this.#now = steadyNow(clock);
     this.epoch = reader.get("SELECT value FROM meta WHERE name = 'epoch'")?.value as string;
     const own = owns ? log : undefined;
     this.#group = new SqliteGroup(writer, this.#now, files, own, checkpoints);
     this.#queue = new CommandQueue(this.#group);
+    this.#rests =
+      checkpoints &&
+      new RestFolds(clock, checkpoints, () => ({
+        commits: this.stats.commits,
+        open: writer.database.isTransaction,
+        over: this.#closing !== undefined || this.lost,
+        changed,
+      }));
   }
 
   /** What the reading connection finds, or is known to find. */
@@ -178,7 +184,7 @@ class SqliteStore implements Omit<Store, keyof Reads> {
     items?: number,
     made?: (value: T) => Made,
   ): Promise<Made> {
-    if (this.#checkpoints) this.#idleCheck ??= this.#checkLater(this.#checkpoints);
+    this.#rests?.written();
     return this.#queue.run(work, items, made);
   }
 
@@ -197,7 +203,7 @@ class SqliteStore implements Omit<Store, keyof Reads> {
 
   async #close(): Promise<void> {
     await this.#queue.close();
-    this.#idleCheck?.cancel();
+    this.#rests?.cancel();
     await this.#checkpoints?.close();
     // A read may still wait for it.
     await this.#log.pending?.durable.catch(() => {});
@@ -205,19 +211,5 @@ class SqliteStore implements Omit<Store, keyof Reads> {
     // The last connection to close folds the log in and removes it.
     this.#reader.close();
     this.#writer.close();
-  }
-
-  /**
-   * Looks after a while whether anything was written since; if not, folds the log in. Who reads now in another process, and a full disk,
-   * are met again at the next look.
-   */
-  #checkLater(checkpoints: Checkpoints): Timer {
-    this.#commitsSeen = this.stats.commits;
-    return this.#clock.timer(IDLE_CHECKPOINT_MS, () => {
-      this.#idleCheck = undefined;
-      if (this.#closing || this.lost) return;
-      const idle = this.stats.commits === this.#commitsSeen && !this.#writer.database.isTransaction;
-      if (!idle || !checkpoints.rest()) this.#idleCheck = this.#checkLater(checkpoints);
-    });
   }
 }

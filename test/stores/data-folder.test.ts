@@ -1,5 +1,6 @@
 import fs, {
   chmodSync,
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -11,6 +12,7 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SimulatedClock } from '../../sim/clock.ts';
 import { SimulatedRandom } from '../../sim/random.ts';
@@ -131,6 +133,51 @@ describe('a database', () => {
     // As the hint says.
     rmSync(join(dir, 'secret'));
     await open(dir).close();
+  });
+
+  it('that was copied without its log before it had tables does not pass as a new start', async () => {
+    const dir = await filled(1);
+    const file = join(dir, 'control-plane.db');
+    rmSync(file);
+    const bare = new DatabaseSync(file);
+    bare.exec('PRAGMA journal_mode = WAL');
+    bare.close();
+    expect(statSync(file).size).toBe(4_096);
+    expect(refusal(dir)).toMatchObject({
+      code: 'DATA_UNUSABLE',
+      message: expect.stringMatching(/has no tables and no -wal file beside it, although/),
+      hint: expect.stringContaining(join(dir, 'secret')),
+    });
+    // As the hint says; so goes on what a first start had begun.
+    rmSync(join(dir, 'secret'));
+    await open(dir).close();
+  });
+
+  it('that is copied alone from under a new control plane is refused, and after its first rest has its keys', async () => {
+    const dir = join(folder, 'data');
+    const copy = join(folder, 'copy');
+    // With a disk of its own it folds without a thread.
+    const running = openDataFolder(dir, {
+      clock,
+      random,
+      as: 'owner',
+      sync: async () => {},
+    });
+    const copied = () => {
+      rmSync(copy, { recursive: true, force: true });
+      mkdirSync(copy);
+      for (const name of ['control-plane.db', 'secret'])
+        copyFileSync(join(dir, name), join(copy, name));
+    };
+    await makeKey({ store: running.store, random }, { kind: 'admin', project: 'p', name: 'n' });
+    copied();
+    expect(refusal(copy).message).toContain('has no tables and no -wal file beside it');
+    await clock.advance(4_000);
+    copied();
+    await running.close();
+    const other = open(copy);
+    expect(await other.store.countKeys()).toBe(1);
+    await other.close();
   });
 
   it('that was cut short is refused with both lengths', async () => {

@@ -9,6 +9,7 @@ import { makeId } from '../../src/contract/index.ts';
 import { submitTask } from '../../src/core/task.ts';
 import type { Store, Transaction } from '../../src/ports/store.ts';
 import { CommandQueue } from '../../src/stores/command-queue.ts';
+import { Checkpoints } from '../../src/stores/sqlite/checkpoints.ts';
 import { Connection } from '../../src/stores/sqlite/connection.ts';
 import { SqliteGroup } from '../../src/stores/sqlite/group.ts';
 import { KeptFiles } from '../../src/stores/sqlite/kept-files.ts';
@@ -109,6 +110,45 @@ it('folds its log in without waiting for a reader that stays', async () => {
   // Nobody writes: it is looked at again all the same.
   await clock.advance(10_000);
   await expect.poll(notFolded).toBe(0);
+});
+
+it('folds a short log in after a minute without commits, once, and has no timer after that', async () => {
+  const store = open();
+  await store.write((tx) => put(tx));
+  // With new tables.
+  await clock.advance(4_000);
+  await expect.poll(notFolded).toBe(0);
+  const folds = vi.spyOn(Checkpoints.prototype, 'restWhole');
+  const timers = vi.spyOn(clock, 'timer');
+  try {
+    for (let i = 0; i < 3; i++) {
+      await store.write((tx) => put(tx));
+      await clock.advance(30_000);
+    }
+    expect(folds).not.toHaveBeenCalled();
+    expect(notFolded()).toBeGreaterThan(0);
+    // Somebody reads in another process: what is held up is left to the next rest.
+    const reader = new DatabaseSync(file);
+    reader.exec('BEGIN; SELECT count(*) FROM tasks');
+    await store.write((tx) => put(tx));
+    await clock.advance(130_000);
+    expect(folds).toHaveBeenCalledTimes(1);
+    reader.close();
+    await clock.advance(600_000);
+    await store.write((tx) => tx.due(10));
+    await clock.advance(600_000);
+    expect(folds).toHaveBeenCalledTimes(1);
+    await store.write((tx) => put(tx));
+    await clock.advance(130_000);
+    await expect.poll(notFolded).toBe(0);
+    expect(folds).toHaveBeenCalledTimes(2);
+    timers.mockClear();
+    await clock.advance(3_600_000);
+    expect(timers).not.toHaveBeenCalled();
+  } finally {
+    folds.mockRestore();
+    timers.mockRestore();
+  }
 });
 
 it('reads a key once, and again when anybody has changed one', async () => {

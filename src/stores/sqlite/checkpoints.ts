@@ -77,6 +77,12 @@ export class Checkpoints {
     return false;
   }
 
+  /** Nobody has written for long, and no transaction is open: whatever is left is folded in, once. */
+  restWhole(): void {
+    const { log, checkpointed } = this.#state();
+    if (log !== checkpointed && !this.#running) this.#foldRest();
+  }
+
   async close(): Promise<void> {
     while (this.#running) await this.#running;
     await this.#folding.close();
@@ -117,7 +123,7 @@ export class Checkpoints {
 
 /**
  * Each fold has the disk sync four times, and commits wait for the end of it: with 1,000 frames that met one of 40 lone tasks. A short
- * log is left alone at rest: the first commit after a fold syncs the log's head on the event loop, and a start reads it in no time.
+ * log is left alone in short rests: the first commit after a fold syncs the log's head on the event loop, and a start reads it in no time.
  */
 const LOG_LENGTHS: LogLengths = { start: 4_000, most: 6_000, idle: 1_000 };
 /** The log may be longer by what the commits between two looks bring: a few hundred frames. */

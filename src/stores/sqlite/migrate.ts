@@ -10,8 +10,12 @@ import type { Connection } from './connection.ts';
 /** In order; the number of the last one is the version of the database. Never change one that was released. */
 const MIGRATIONS: readonly string[] = [first, queuedAt, keys, losing, counts, texts];
 
-/** Brings the tables up to this code's version, each step in a transaction of its own. */
-export function migrate(c: Connection, file: string, mayChange: boolean): void {
+/**
+ * Brings the tables up to this code's version, each step in a transaction of its own.
+ *
+ * @returns whether it has changed any.
+ */
+export function migrate(c: Connection, file: string, mayChange: boolean): boolean {
   const version = () => c.get('PRAGMA user_version')?.user_version as number;
   if (version() > MIGRATIONS.length) {
     throw new TaskError(
@@ -30,6 +34,7 @@ export function migrate(c: Connection, file: string, mayChange: boolean): void {
       },
     );
   }
+  const changes = version() < MIGRATIONS.length;
   while (version() < MIGRATIONS.length) {
     c.script('BEGIN IMMEDIATE');
     try {
@@ -46,4 +51,5 @@ export function migrate(c: Connection, file: string, mayChange: boolean): void {
       throw error;
     }
   }
+  return changes;
 }
