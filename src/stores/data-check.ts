@@ -61,7 +61,7 @@ export function refuseLost(folder: string, leftLog = false): void {
       file,
       bytes === 0
         ? 'is missing or empty, although a control plane has kept its tasks here'
-        : 'has no tables and no -wal file beside it, although a control plane has kept its tasks here: it was copied without its log',
+        : 'has no tables and no -wal file beside it, although a control plane has kept its tasks here: what it held stood in that file',
       `To begin anew with no tasks and no keys, remove ${join(folder, SECRET)} too.`,
     );
   }

@@ -143,8 +143,10 @@ describe('a write-ahead log that is removed', () => {
   });
 
   it('after a kill: the start refuses until somebody decides', async () => {
+    const first = await serve();
+    const key = first.adminKey as string;
+    await first.stop();
     const plane = await serve();
-    const key = plane.adminKey as string;
     await submit(plane, key, 'before');
     const copy = killed();
     rmSync(join(copy, 'control-plane.db-wal'));
