@@ -151,8 +151,8 @@ async function loadAlone(file: string, options: Probing): Promise<Probed> {
   if (timedOut) {
     const seconds = (options.probeMs ?? hostDefaults.probeMs) / 1_000;
     return bad(
-      `It was not loaded within ${seconds} s.`,
-      'Look for a top-level await that does not end, or a loop, and move it into the handler. Without one this machine is too busy: wait, and start again.',
+      `It was not loaded within ${seconds} s, which is the limit.`,
+      'Move what takes long (a model that is loaded, a top-level await, a loop) into the handler, to its first call. If there is no such thing, this machine is too busy: wait, and start again.',
     );
   }
   const last = stderr.trim().slice(-hostDefaults.stderrToldChars);

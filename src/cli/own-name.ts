@@ -28,9 +28,18 @@ export function shellWord(text: string): string {
 
 /** A text for people with our commands in it, as they can be typed here. */
 export function asTyped(text: string, io: Pick<Io, 'env' | 'cwd' | 'programs'>): string {
-  if (!COMMANDS.test(text)) return text;
-  const name = ownName(io);
-  return text.replace(new RegExp(COMMANDS, 'g'), () => name);
+  return typedHere(io)(text);
+}
+
+/** `asTyped` for many texts: the disk is asked for the name once, when the first text has a command. */
+export function typedHere(io: Pick<Io, 'env' | 'cwd' | 'programs'>): (text: string) => string {
+  let name: string | undefined;
+  return (text) => {
+    if (!COMMANDS.test(text)) return text;
+    name ??= ownName(io);
+    const known = name;
+    return text.replace(new RegExp(COMMANDS, 'g'), () => known);
+  };
 }
 
 const NAME = 'interlock';

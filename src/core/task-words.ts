@@ -2,6 +2,7 @@ import { taskErrorCodes } from '../contract/errors.ts';
 import type { TaskErrorView, TaskView } from '../contract/index.ts';
 import { durationWords } from './duration-words.ts';
 import { EFFECT_MAY_BE, isCatalogued, isResolved } from './failures.ts';
+import { saysNotServed } from './waiting-for.ts';
 
 /** What people are told of a task, the same wherever they look. */
 
@@ -86,7 +87,10 @@ export type NextStep =
   /** The same input would end the same: another one has to be submitted. */
   | { readonly kind: 'correct-input' }
   /** Nobody serves what it asks for. */
-  | { readonly kind: 'unserved' }
+  | {
+      readonly kind: 'unserved' /** A worker says what is to be done about its file. */;
+      readonly broken: boolean;
+    }
   /** Its result lies where its worker runs. */
   | {
       readonly kind: 'refused-result';
@@ -101,7 +105,8 @@ export function nextSteps(task: TaskView, told: boolean): readonly NextStep[] {
   const { status, error, lateReport } = task;
   const late: readonly NextStep[] = lateReport ? [{ kind: 'late-report', op: lateReport.op }] : [];
   if (status === 'outcome-unknown') return [...late, { kind: 'resolve' }];
-  if (isUnserved(task)) return [...late, { kind: 'unserved' }];
+  if (isUnserved(task))
+    return [...late, { kind: 'unserved', broken: saysNotServed(task.waitingFor ?? '') }];
   if (status !== 'failed' && status !== 'expired')
     return told ? [...late, { kind: 'look', at: 'events' }] : late;
   // Somebody has decided: nothing is left to do.

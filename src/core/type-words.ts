@@ -21,7 +21,14 @@ export interface Serving {
 }
 
 export interface TypeNote {
-  readonly kind: 'nobody' | 'other-pool' | 'not-claiming' | 'disagree' | 'failures' | 'all-full';
+  readonly kind:
+    | 'nobody'
+    | 'broken'
+    | 'other-pool'
+    | 'not-claiming'
+    | 'disagree'
+    | 'failures'
+    | 'all-full';
   /** A person has to do something, or should look, or may wait. */
   readonly weight: 'act' | 'look' | 'wait';
   readonly says: string;
@@ -86,6 +93,8 @@ export function offlineWords(workerIds: readonly string[]): string | undefined {
 export interface Around {
   /** Workers that serve it. */
   readonly serving: readonly Serving[];
+  /** Who has a file for it and cannot serve it, and why. */
+  readonly broken?: string | undefined;
   /** What waits in which pool. */
   readonly groups: readonly QueueGroup[];
   readonly recent: Outcomes | undefined;
@@ -94,15 +103,20 @@ export interface Around {
 }
 
 /** The worst first. What comes near to a name that nobody serves is said by `withNearMiss`. */
-export function typeNotes(view: TypeView, { serving, groups, recent, span }: Around): TypeNote[] {
+export function typeNotes(
+  view: TypeView,
+  { serving, broken, groups, recent, span }: Around,
+): TypeNote[] {
   const notes: TypeNote[] = [];
   const name = typeKey(view.type, view.schemaVersion);
   if (serving.length === 0 && view.queued > 0)
     notes.push({
-      kind: 'nobody',
+      kind: broken === undefined ? 'nobody' : 'broken',
       weight: 'act',
-      says: `${tasks(view.queued)} and no worker that is online serves ${name}`,
-      next: `Start a worker that has a handler for ${name}, or cancel what waits.`,
+      says: `${tasks(view.queued)} and no worker that is online serves ${name}${broken === undefined ? '' : `: ${broken}`}`,
+      next: broken
+        ? BROKEN_NEXT
+        : `Start a worker that has a handler for ${name}, or cancel what waits.`,
     });
   if (serving.length > 0) notes.push(...poolNotes(view, serving, groups));
   const able = serving.filter(({ worker }) => cannot(view, worker) === undefined);
@@ -174,6 +188,7 @@ function poolNotes(
   return [...named, { kind: 'other-pool', weight: 'act', says }];
 }
 
+const BROKEN_NEXT = 'Do what is said there, or cancel what waits.';
 const WEIGHTS: readonly TypeNote['weight'][] = ['act', 'look', 'wait'];
 
 /** Why this worker claims no task of the type; `undefined`: it does when it has a slot. */

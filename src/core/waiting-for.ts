@@ -1,4 +1,5 @@
 import { typeKey } from '../contract/names.ts';
+import type { WorkerView } from '../contract/service.ts';
 import type { PausedType, WorkerState } from '../contract/worker-calls.ts';
 import { controlPlaneDefaults } from './defaults.ts';
 import { nearest, SLIP_LETTERS } from './nearest.ts';
@@ -39,10 +40,33 @@ export function notServedBy(
     const file = unserved.find(
       (one) => one.type === task.type && one.schemaVersion === task.schemaVersion,
     );
-    if (file) return `${workerId} does not serve it: ${file.why}`;
+    if (file) return `${workerId}${NOT_SERVED}${file.why}`;
   }
   return undefined;
 }
+
+/** The same for all types at once, by the key of the type. */
+export function notServedByType(
+  workers: readonly Pick<WorkerView, 'workerId' | 'state' | 'unservedHandlers'>[],
+): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const { state, unservedHandlers = [], workerId } of workers) {
+    if (state === 'offline') continue;
+    for (const { type, schemaVersion, why } of unservedHandlers) {
+      if (type === undefined || schemaVersion === undefined) continue;
+      const key = typeKey(type, schemaVersion);
+      if (!found.has(key)) found.set(key, `${workerId}${NOT_SERVED}${why}`);
+    }
+  }
+  return found;
+}
+
+/** Whether it says that a worker has a file for it, which is to be mended there: a start of another worker is not what helps. */
+export function saysNotServed(waitingFor: string): boolean {
+  return waitingFor.includes(NOT_SERVED);
+}
+
+const NOT_SERVED = ' does not serve it: ';
 
 /** In words: why the task is not running, or why it seems stuck. `undefined` where nothing is odd. */
 export function waitingFor(

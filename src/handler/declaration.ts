@@ -66,18 +66,34 @@ async function read(exports: Holder): Promise<HandlerRead> {
     if (new Set(words).size > 1) throw new Error(`${name} is declared twice, differently`);
     return words[0];
   };
-  const effectSafety = word('effectSafety', said('effectSafety'), SAFETIES);
-  const effectGate = word('effectGate', said('effectGate'), GATES) ?? 'start';
-  const shared = word('host', said('host'), HOSTS) === 'shared';
+  // All that is wrong is told at once: each is mended in the same file.
+  const wrong: string[] = [];
+  const noting = <T>(look: () => T): T | undefined => {
+    try {
+      return look();
+    } catch (error) {
+      wrong.push(errorText(error));
+      return undefined;
+    }
+  };
+  const effectSafety = noting(() => word('effectSafety', said('effectSafety'), SAFETIES));
+  const effectGate = noting(() => word('effectGate', said('effectGate'), GATES)) ?? 'start';
+  const shared = noting(() => word('host', said('host'), HOSTS)) === 'shared';
+  const timeoutMs = noting(() => durationSaid(said('timeoutMs')));
+  const input = noting(() => said('input'));
+  const output = noting(() => said('output'));
+  const check = (schema: unknown, root: 'input' | 'result') =>
+    schema === undefined
+      ? undefined
+      : makeCheck(schema, root).catch((error: unknown) => {
+          wrong.push(errorText(error));
+          return undefined;
+        });
+  const checkInput = await check(input, 'input');
+  const checkOutput = await check(output, 'result');
+  if (wrong.length > 0) throw new Error(wrong.join('; '));
   if (shared && (effectSafety ?? 'non-idempotent') === 'non-idempotent')
     return unsafe(effectSafety !== undefined);
-  const timeoutMs = said('timeoutMs');
-  if (timeoutMs !== undefined && !isDuration(timeoutMs)) {
-    throw new Error(
-      `timeoutMs is ${shown(timeoutMs)}; it must be a whole number of milliseconds from 1`,
-    );
-  }
-  const [input, output] = [said('input'), said('output')];
   const inputSchema = describeSchema(input, 'input');
   const outputSchema = describeSchema(output, 'output');
   const handler: Handler = {
@@ -91,8 +107,8 @@ async function read(exports: Holder): Promise<HandlerRead> {
       ...(inputSchema === undefined ? {} : { inputSchema }),
       ...(outputSchema === undefined ? {} : { outputSchema }),
     },
-    checkInput: input === undefined ? undefined : await makeCheck(input, 'input'),
-    checkOutput: output === undefined ? undefined : await makeCheck(output, 'result'),
+    checkInput,
+    checkOutput,
   };
   const warnings = unheard(holders);
   return { ok: true, handler, ...(warnings.length > 0 && { warnings }) };
@@ -146,6 +162,11 @@ function shown(said: unknown): string {
 
 function isObject(value: unknown): value is Holder {
   return typeof value === 'object' && value !== null;
+}
+
+function durationSaid(said: unknown): number | undefined {
+  if (said === undefined || isDuration(said)) return said;
+  throw new Error(`timeoutMs is ${shown(said)}; it must be a whole number of milliseconds from 1`);
 }
 
 /** What `timeoutMs` may be. */

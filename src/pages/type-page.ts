@@ -1,3 +1,4 @@
+import { withoutStop } from '../contract/sentence.ts';
 import type { HistorySpan } from '../core/history-defaults.ts';
 import type { History } from '../core/type-history.ts';
 import { offlineWords } from '../core/type-words.ts';
@@ -52,12 +53,12 @@ ${schemaPart(view.inputSchema)}`;
 
 /** Nobody has it and nothing waits for it: a name that was mistyped looks like that. */
 function unknownNote(
-  { view, serving, name }: TypeSight,
+  { view, serving, name, broken }: TypeSight,
   gone: readonly string[] = [],
   near: string | undefined,
 ): Html {
   if (serving.length > 0 || view.queued > 0 || view.running > 0) return none;
-  const why = offlineWords(gone) ?? near;
+  const why = broken === undefined ? (offlineWords(gone) ?? near) : withoutStop(broken);
   return notice(
     'warn',
     html`<p>No worker that is online serves <bdi>${name}</bdi>, and no task of it waits or runs${why !== undefined && html`: <bdi>${why}</bdi>`}.${why === undefined && ' Is the name as you meant it?'} <a href="/task-types">All types</a></p>`,

@@ -16,6 +16,7 @@ import {
   typeNotes,
   withNearMiss,
 } from '../core/type-words.ts';
+import { notServedByType } from '../core/waiting-for.ts';
 import type { QueueGroup } from '../ports/store-rows.ts';
 import { address, type Part, pagePart, pager } from './address.ts';
 import { endedPart, historyNote, latencyPart, spanChoice } from './history-parts.ts';
@@ -38,6 +39,8 @@ export interface TypeSight {
   readonly view: TypeView;
   readonly name: string;
   readonly serving: readonly Serving[];
+  /** Who has a file for it and cannot serve it, and why. */
+  readonly broken?: string | undefined;
   readonly notes: readonly TypeNote[];
   readonly past: TypeHistory | undefined;
 }
@@ -69,6 +72,7 @@ export function typeSight(view: TypeView, seen: TypesSeen): TypeSight {
 
 function sightMaker({ workers, groups, history, span }: TypesSeen): (view: TypeView) => TypeSight {
   const byType = servingByType(workers);
+  const notServed = notServedByType(workers);
   const waiting = new Map<string, QueueGroup[]>();
   for (const group of groups) {
     const name = typeKey(group.type, group.schemaVersion);
@@ -79,13 +83,14 @@ function sightMaker({ workers, groups, history, span }: TypesSeen): (view: TypeV
   return (view) => {
     const name = typeKey(view.type, view.schemaVersion);
     const [past, serving] = [history.types.get(name), byType.get(name) ?? []];
+    const broken = serving.length === 0 ? notServed.get(name) : undefined;
     const notes = typeNotes(view, {
-      serving,
+      ...{ serving, broken },
       groups: waiting.get(name) ?? [],
       recent: past,
       span: historyDefaults.spans[span].words,
     });
-    return { view, name, serving, notes, past };
+    return { view, name, serving, broken, notes, past };
   };
 }
 

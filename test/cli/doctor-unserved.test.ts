@@ -73,7 +73,7 @@ it('what waits for a file that its worker cannot serve is told with that file', 
   expect(checkUnserved({ types, workers })).toMatchObject([
     {
       says: '1 task waits for what nobody serves: no worker for demo/bad@1 in pool default: garage does not serve it: demo/bad@1.mjs: it does not load.',
-      fix: expect.stringContaining('Mend that file'),
+      fix: expect.stringContaining('mend it, or wait where it still loads'),
     },
   ]);
 });

@@ -365,6 +365,11 @@ describe('queue, workers and outbox', () => {
       'Do what is said there on the machine of garage: it goes on by itself then.',
     );
     expect(fixOf('1 handler does not go and keeps its slot')).toContain('or restart');
+    const loading =
+      'my/slow@1 is not served: my/slow@1.mjs: it is still loading. Wait: it is served';
+    expect(fixOf(loading)).toBe('Do what is said there on the machine of garage.');
+    const again = 'my/a@1 is not served: my/a@1.mjs: it throws. Then send SIGHUP again.';
+    expect(fixOf(again)).not.toContain('by itself');
     const ended =
       'was last heard with the key "gw2", which was revoked at 2026-01-01T00:00:01.000Z: give it a new one, in its key file or, where it has none, in INTERLOCK_WORKER_KEY and with a new start';
     expect(fixOf(ended)).toContain(

@@ -1,6 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { withTyped } from '../../src/cli/agent-log.ts';
 import { asTyped, ownName } from '../../src/cli/own-name.ts';
 import { filePrograms } from '../../src/cli/programs.ts';
 import { interlock } from './run.ts';
@@ -53,6 +54,16 @@ describe('the name of this program', () => {
     expect(asTyped(text, { env: {}, cwd: root, programs })).toBe(
       'Use ./bin/interlock keys new, or ./bin/interlock tasks list; interlock is a bug, `./bin/interlock dev`.',
     );
+  });
+
+  it('stands in the log of an agent too', () => {
+    const { root, programs } = installed();
+    const lines: string[] = [];
+    const line = (_: string, text: string) => void lines.push(text);
+    const log = { debug: line, info: line, warn: line, error: line };
+    const typed = withTyped(log, { env: {}, cwd: root, programs });
+    typed.warn('attempt.over', 'has failed. Why: interlock tasks show tsk_1');
+    expect(lines).toEqual(['has failed. Why: ./bin/interlock tasks show tsk_1']);
   });
 });
 

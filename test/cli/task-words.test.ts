@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { makeStyle } from '../../src/cli/style.ts';
+import { tableLines } from '../../src/cli/table.ts';
 import { lastTrouble, tailOfJournal } from '../../src/cli/views/attempt-view.ts';
 import { eventLine } from '../../src/cli/views/journal-view.ts';
-import { noteOf, outcomeLines, taskLines } from '../../src/cli/views/task-view.ts';
+import { noteOf, outcomeLines, taskColumns, taskLines } from '../../src/cli/views/task-view.ts';
 import { localTime } from '../../src/cli/views/time-words.ts';
 import { watchToEnd } from '../../src/cli/watch.ts';
 import type { TaskEvent, TaskView } from '../../src/contract/index.ts';
@@ -165,6 +166,10 @@ it('names the next step of an input that does not fit, and of a task that nobody
   expect(again).toContain('where the handler was mended');
   const waitingFor = 'no worker for demo/x@1 in pool default';
   expect(next(shown(task({ waitingFor })))[0]).toContain('./bin/interlock tasks types');
+  const broken = `${waitingFor}: garage does not serve it: demo/x@1.mjs: it throws. Mend it.`;
+  expect(next(shown(task({ waitingFor: broken })))).toEqual([
+    'next   do what the status says of its file; to give it up: ./bin/interlock tasks cancel tsk_1',
+  ]);
 });
 
 it('an unknown outcome has a short reason in lists and beside the status, and all of it once below', () => {
@@ -180,4 +185,13 @@ it('an unknown outcome has a short reason in lists and beside the status, and al
   expect(lines.find((line) => line.startsWith('status'))).toMatch(/passed its gate$/);
   const own = { ...error, message: 'The bank gave no answer. It may have paid.' };
   expect(noteOf({ ...view, error: own })).toBe(`OUTCOME_UNKNOWN: ${own.message}`);
+});
+
+it('a message of many characters is cut in tables, and stands whole once where all of the task is shown', () => {
+  const message = 'x'.repeat(20_000);
+  const failed = task({ status: 'failed', error: { code: 'E', message, retryable: false } });
+  const table = tableLines([failed], taskColumns(plain, NOW), plain, undefined);
+  expect(Math.max(...table.map((line) => line.length))).toBeLessThan(500);
+  const long = shown(failed).filter((line) => line.length > 500);
+  expect(long).toEqual([`E  ${message}`]);
 });

@@ -11,6 +11,7 @@ import {
   typeNotes,
   withNearMiss,
 } from '../../src/core/type-words.ts';
+import { notServedByType } from '../../src/core/waiting-for.ts';
 
 const type = (more: Partial<TypeView> = {}): TypeView => ({
   type: 'demo/hello',
@@ -60,6 +61,22 @@ describe('what is said of a type', () => {
       { says: `${says}; served in another case: demo/Hello@1` },
     ]);
     expect(withNearMiss(view, notes, servedOf([]))).toBe(notes);
+  });
+
+  it('is the reason of the worker that has a file for it and cannot serve it, and no start of another one', () => {
+    const why = 'demo/hello@1.mjs: it was not loaded within 10 s, which is the limit.';
+    const file = { file: 'demo/hello@1.mjs', type: 'demo/hello', schemaVersion: 1, why, since: '' };
+    const garage = worker('garage', { handlers: [], unservedHandlers: [file] });
+    const broken = notServedByType([garage]).get('demo/hello@1');
+    const [note] = typeNotes(type({ queued: 1 }), { ...around, serving: [], broken });
+    expect(note).toMatchObject({
+      says: `1 task waits and no worker that is online serves demo/hello@1: garage does not serve it: ${why}`,
+      next: 'Do what is said there, or cancel what waits.',
+    });
+    expect(withNearMiss(type(), note ? [note] : [], servedOf([type({ workers: ['a'] })]))).toEqual([
+      note,
+    ]);
+    expect(notServedByType([{ ...garage, state: 'offline' }]).size).toBe(0);
   });
 
   it('is that what waits lies in a pool for which none of its workers works', () => {

@@ -51,6 +51,24 @@ it.each([
   });
 });
 
+it('names all that is wrong with a declaration at once', async () => {
+  const exports = {
+    default: run,
+    effectSafety: 'maybe',
+    host: 'Shared',
+    timeoutMs: '5s',
+    input: 7,
+  };
+  expect(await readHandler(exports)).toMatchObject({
+    problem: {
+      code: 'HANDLER_BAD_DECLARATION',
+      message: expect.stringMatching(
+        /effectSafety is "maybe".*; host is "Shared".*; timeoutMs is "5s".*; input must be/,
+      ),
+    },
+  });
+});
+
 describe('what a module says that is not heard', () => {
   const told = async (exports: object) => {
     const read = await readHandler(exports);

@@ -52,6 +52,23 @@ it('put first what nobody serves, and say what comes near', async () => {
   expect(text).toContain('class="row-bad"');
 });
 
+it('and the tasks say why the worker that has its file does not serve it, with one full stop', async () => {
+  const why = 'my/slow@1.mjs: it throws. Then send SIGHUP, or start again.';
+  const file = { file: 'my/slow@1.mjs', type: 'my/slow', schemaVersion: 1, why };
+  const since = '2026-01-01T00:00:00.000Z';
+  await garage.present('attic', { unservedHandlers: [{ ...file, since }] });
+  const quietPage = await page('/task-type?type=my%2Fslow&schemaVersion=1');
+  expect(quietPage.words).toContain(`waits or runs: attic does not serve it: ${why.slice(0, -1)}`);
+  await garage.world.submit({ type: 'my/slow' });
+  const said = `attic does not serve it: ${why}`;
+  const pages = ['/task-types', '/task-type?type=my%2Fslow&schemaVersion=1', '/tasks'];
+  for (const at of pages) {
+    const { words } = await page(at);
+    expect(words).toContain(said);
+    expect(words).not.toContain('again..');
+  }
+});
+
 it('warn where workers disagree about effect safety', async () => {
   await garage.present('attic');
   await garage.present('garage', {

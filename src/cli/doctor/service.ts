@@ -114,9 +114,13 @@ function troubleFix(workerId: string, says: string): string {
     return `Mend what it waits for ${where} (a mount, a device), or restart that machine; where it runs inside a program of your own (TaskWorker), restart that.`;
   if (/ is (paused|tried again)/.test(says))
     return `Mend that ${where}; the type is tried again by itself. Its log has each failure.`;
-  return `Do what is said there ${where}: it goes on by itself then.`;
+  // What is wrong with a handler's file is read again on SIGHUP only, and one that still loads needs nothing.
+  return GOES_ON.test(says)
+    ? `Do what is said there ${where}: it goes on by itself then.`
+    : `Do what is said there ${where}.`;
 }
 
+const GOES_ON = /claims nothing: (?!there is no handler)/;
 const KEY_ENDED = /last heard with the key .* which (was revoked|has expired)/s;
 
 async function tryKey(

@@ -57,7 +57,7 @@ export function checkUnserved(served: Served | undefined): Check[] {
         'queue',
         `${waits} for what nobody serves: ${words}`,
         broken
-          ? 'Mend that file. On the machine of that worker, --handlers with its folder has a line of its own for it below.'
+          ? 'Do what is said of that file: mend it, or wait where it still loads. On the machine of that worker, --handlers with its folder has a line of its own for it below.'
           : `Start a worker that serves it there. If name, version or pool is a slip, submit again as it is served and cancel what waits: interlock tasks list --status queued --type ${name}`,
       );
     });

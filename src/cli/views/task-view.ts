@@ -12,7 +12,7 @@ import type { ExitName } from '../exit-codes.ts';
 import { plain, type Style } from '../style.ts';
 import { type Column, factLines } from '../table.ts';
 import { troubleWords } from './attempt-view.ts';
-import { detailWords } from './detail-words.ts';
+import { cut, detailWords } from './detail-words.ts';
 import { age, moment } from './time-words.ts';
 
 export { noteOf };
@@ -30,7 +30,7 @@ export function taskColumns(style: Style, wallMs: number): Column<TaskView>[] {
     { title: 'POOL', cell: ({ pool }) => pool },
     { title: 'AGE', cell: ({ createdAt }) => age(createdAt, wallMs), align: 'right' },
     { title: 'TRIES', cell: ({ attempts }) => String(attempts), align: 'right' },
-    { title: 'NOTE', cell: noteOf },
+    { title: 'NOTE', cell: (task) => cut(noteOf(task), NOTE_CHARS) },
   ];
 }
 
@@ -52,7 +52,7 @@ export function taskLines(
     [
       ['task', style.strong(plain(task.id))],
       ['type', plain(typeKey(task.type, task.schemaVersion))],
-      ['status', `${style.state(task.status)}${aside(plain(noteOf(task)))}`],
+      ['status', `${style.state(task.status)}${aside(plain(noteShort(task)))}`],
       ['pool', `${plain(task.pool)}, priority ${task.priority}`],
       ['submitted', moment(task.createdAt, wallMs)],
       ['not before', task.notBeforeAt && moment(task.notBeforeAt, wallMs)],
@@ -131,7 +131,7 @@ function nextLines(task: TaskView, style: Style, told: boolean): string[] {
         break;
       case 'unserved':
         lines.push(
-          `start a worker that serves it, or see what is served: interlock tasks types; to give it up: interlock tasks cancel ${id}`,
+          `${step.broken ? 'do what the status says of its file' : 'start a worker that serves it, or see what is served: interlock tasks types'}; to give it up: interlock tasks cancel ${id}`,
         );
         break;
       case 'refused-result': {
@@ -188,6 +188,15 @@ function valueLines(name: string, value: unknown, style: Style): string[] {
   const text = plain(JSON.stringify(value, null, 2), true);
   return ['', style.faint(name), ...text.split('\n').map((line) => `  ${line}`)];
 }
+
+/** Of what has failed the whole message stands below. */
+function noteShort(task: TaskView): string {
+  const note = noteOf(task);
+  return task.error && isOver(task) ? cut(note, NOTE_CHARS) : note;
+}
+
+/** A handler may throw a whole page; `--json` and `tasks show` have all of it. */
+const NOTE_CHARS = 280;
 
 function aside(note: string): string {
   return note ? `: ${note}` : '';

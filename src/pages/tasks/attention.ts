@@ -1,5 +1,6 @@
 import { taskErrorCodes } from '../../contract/errors.ts';
 import type { TaskView } from '../../contract/index.ts';
+import { sentence } from '../../contract/sentence.ts';
 import { cappedWords } from '../../core/count-words.ts';
 import { cut } from '../../core/detail-words.ts';
 import { durationWords } from '../../core/duration-words.ts';
@@ -154,7 +155,7 @@ function waitingSection({ queue, workers, nowMs }: AttentionData): AttentionSect
         of: { type, schemaVersion, href },
         beside: `${counted(queued, 'task')} in pool ${pool}`,
         // Names that come near are looked for among all, so only for what is shown.
-        why: `${capital(waitsFor(group, workers).words)}.`,
+        why: sentence(capital(waitsFor(group, workers).words)),
         at: oldestQueuedAtMs,
         action: served
           ? { words: 'See its workers', href: '/workers' }

@@ -1,4 +1,5 @@
 import type { TaskView } from '../../contract/index.ts';
+import { withoutStop, sentence as withStop } from '../../contract/sentence.ts';
 import { typeKey } from '../../contract/type-key.ts';
 import type { EntryLine, TimelineItem } from '../../core/attempt-timeline.ts';
 import { detailWords } from '../../core/detail-words.ts';
@@ -85,9 +86,9 @@ export function sentence(task: TaskView): string {
   const note = noteOf(task);
   switch (status) {
     case 'queued':
-      return note === '' ? 'It waits to be claimed.' : `It waits: ${note}.`;
+      return note === '' ? 'It waits to be claimed.' : withStop(`It waits: ${note}`);
     case 'running':
-      return `${task.attempts === 0 ? `It is claimed${worker === undefined ? '' : ` by ${worker}`} and has not begun` : `${worker === undefined ? 'It runs' : `It runs on ${worker}`}, ${attemptWords(task)}`}${task.waitingFor === undefined ? '' : `: ${task.waitingFor}`}.`;
+      return `${task.attempts === 0 ? `It is claimed${worker === undefined ? '' : ` by ${worker}`} and has not begun` : `${worker === undefined ? 'It runs' : `It runs on ${worker}`}, ${attemptWords(task)}`}${task.waitingFor === undefined ? '' : `: ${withoutStop(task.waitingFor)}`}.`;
     case 'outcome-unknown':
       return `Whether its effect took place is not known. It ended${tookWords(task)}.`;
     default:
