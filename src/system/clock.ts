@@ -140,6 +140,6 @@ const SLICE_MS = 1_000;
  * The same where nothing is waited for but what is patient: a little more than from one sign of life of a folder's lock to
  * the next, which so wakes an idle worker for both.
  */
-const PATIENT_SLICE_MS = 5_500;
+export const PATIENT_SLICE_MS = 5_500;
 /** A look that is due within this comes along with whatever fires. */
 const TOGETHER_MS = 750;

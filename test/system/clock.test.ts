@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../src/system/clock.ts';
+import { PATIENT_SLICE_MS, systemClock } from '../../src/system/clock.ts';
 import { SuspendMeter } from '../../src/system/suspend-meter.ts';
 
 /** A machine: `awake` stands still while it sleeps, uptime moves in steps. */
@@ -283,4 +285,13 @@ describe('looks for a sleep', () => {
     pass(5_600);
     expect(fired).toBe(true);
   });
+});
+
+it('is told by docs/operations.md how late a sleep is noticed', () => {
+  const said = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+  const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'];
+  const bound = words[Math.ceil(PATIENT_SLICE_MS / 1_000)];
+  expect(said.replace(/\s+/g, ' ')).toContain(
+    `noticed within a second, within ${bound} where nothing is held`,
+  );
 });
