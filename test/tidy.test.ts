@@ -205,6 +205,15 @@ it('has no file of more than 350 lines in src', () => {
   expect(long, 'a second thing has moved in: give it its own file').toEqual([]);
 });
 
+it('tells each change once in the changelog', () => {
+  const begun = read('CHANGELOG.md')
+    .split('\n')
+    .filter((line) => line.startsWith('- '))
+    .map((line) => line.slice(0, 45));
+  const twice = begun.filter((words, index) => begun.indexOf(words) !== index);
+  expect(twice, 'Two branches have brought the same line: keep one').toEqual([]);
+});
+
 it('leaves no marks of unfinished work, no focused or silently skipped tests, no registry addresses', () => {
   // Put together here, so that this file does not find itself.
   const marks = new RegExp(
