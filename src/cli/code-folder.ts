@@ -3,6 +3,7 @@ import { lstat, readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DiscoveredHandler } from '../handler/discovery.ts';
 import { keptFile } from '../handler/snapshot.ts';
+import { isSessionName } from '../spool/layout.ts';
 import { systemDisk } from '../system/disk.ts';
 import type { ServedHandler } from '../worker/worker.ts';
 
@@ -52,14 +53,12 @@ export function codeFolder(spoolFolder: string, sessionId: string): CodeFolder {
       known.set(handler, served);
       return served;
     },
-    sweepOthers: () => removeSessions(all, (name) => SESSION.test(name) && name !== sessionId),
+    sweepOthers: () => removeSessions(all, (name) => isSessionName(name) && name !== sessionId),
     sweep: (used) => removeKept(all, sessionId, (name) => !used.has(idOf(name))),
     remove: () => removeSessions(all, (name) => name === sessionId),
   };
 }
 
-/** As a worker names its session. */
-const SESSION = /^ses_[0-9a-f]{32}$/;
 /** As a probe writes it, whole or unfinished: see `keepCode`. */
 const KEPT = /^([0-9a-f]{64})\.json(\.\d+)?$/;
 

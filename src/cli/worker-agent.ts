@@ -9,9 +9,12 @@ import type { ProcessCarrier } from '../carriers/process-carrier.ts';
 import { VERSION } from '../contract/version.ts';
 import { hostReasonOf } from '../core/host-reason.ts';
 import type { Log } from '../ports/log.ts';
+import { refusedFolder } from '../spool/accept.ts';
 import type { Spool } from '../spool/index.ts';
+import { layoutOf } from '../spool/layout.ts';
 import { collectGarbage } from '../system/collect-garbage.ts';
 import { compileCacheFolder, keepCompiledCodeNow } from '../system/compile-cache.ts';
+import { systemDisk } from '../system/disk.ts';
 import { serviceAddress } from '../wire/service-url.ts';
 import type { Worker, WorkerEnd } from '../worker/worker.ts';
 import { agentLog } from './agent-log.ts';
@@ -73,6 +76,9 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   const handlersFolder = resolve(io.cwd, settings.handlers);
   let worker: Worker | undefined;
   const said: { trouble?: string | undefined; lost?: string } = {};
+  // Nothing is made in somebody else's folder: neither by the spool, which looks again, nor by the probes beside it.
+  const unfit = await refusedFolder(systemDisk(), layoutOf(spoolFolder));
+  if (unfit) throw unfit;
   const code = codeFolder(spoolFolder, sessionId);
   await code.makeRoom();
   const looks = new AbortController();
@@ -113,8 +119,17 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
       worker?.spoolLost(why);
     },
   });
+  // What is under way would still write its code.
+  const endLooks = async () => {
+    looks.abort();
+    const bound = Promise.withResolvers<void>();
+    const timer = io.clock.timer(LOOKS_END_MS, bound.resolve);
+    await Promise.race([found.catch(() => {}), bound.promise]);
+    timer.cancel();
+    await code.remove();
+  };
   if (!opened.ok) {
-    await Promise.all([code.remove(), hosts.close()]);
+    await Promise.all([endLooks(), hosts.close()]);
     throw opened.error;
   }
   const { spool, oldSessions } = opened;
@@ -123,9 +138,8 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   const { self } = processInfo;
   let status: StatusPort | undefined;
   const giveUp = async () => {
-    looks.abort();
     await status?.close();
-    await Promise.all([code.remove(), hosts.close()]);
+    await Promise.all([endLooks(), hosts.close()]);
     await spool.close();
   };
   if (listen)
@@ -248,6 +262,9 @@ export async function runWorker(call: WorkerCall): Promise<ExitName> {
   signals.reload(() => void reload.request());
   return over(await worker.ended);
 }
+
+/** They are killed: a busy machine needs a moment for that. What they leave is swept by the next start. */
+const LOOKS_END_MS = 2_000;
 
 function agentHosts({ io, settings }: WorkerCall, log: Log, sessionId: string): ProcessCarrier {
   const cache = compileCacheFolder(io.env);

@@ -10,6 +10,8 @@ export interface Layout {
   readonly stale: string;
   readonly refused: string;
   readonly corrupt: string;
+  /** Of the handlers that a worker serves; made by its probes, not by the spool. */
+  readonly code: string;
   readonly reserve: string;
   /** How the worker is refused, for people; not durable. */
   readonly refusal: string;
@@ -24,6 +26,7 @@ export function layoutOf(folder: string): Layout {
     stale: join(folder, 'stale'),
     refused: join(folder, 'refused'),
     corrupt: join(folder, 'corrupt'),
+    code: join(folder, 'code'),
     reserve: join(folder, 'reserve'),
     refusal: join(folder, 'refusal.json'),
   };
@@ -84,7 +87,7 @@ export function setAsideName(attemptId: string, op: string, sum: string): string
   return `${id}-${op}-${sum.slice(0, 16)}.jsonl`;
 }
 
-/** Whether a name in the spool's own folder is one that a spool makes. */
+/** Whether a name in the spool's own folder is one that a spool makes. Others give their things such names too: see `accept.ts`. */
 export function isSpoolName(name: string): boolean {
   return SPOOL_NAMES.has(name) || isTemporary(name);
 }
@@ -93,6 +96,26 @@ const SPOOL_NAMES = new Set([
   ...['owner.json', 'owner.lock', 'owner.door', 'reserve', 'refusal.json', 'status.json'],
   ...['reports', 'running', 'stale', 'refused', 'corrupt', 'code'],
 ]);
+
+/** Whether a name in a folder of records is one that a spool makes. */
+export function isRecordName(name: string): boolean {
+  return RECORDS.test(name) || isTemporary(name);
+}
+
+/** Groups, lines that could not be read, set-asides. */
+const RECORDS =
+  /^(\d{12,15}-[0-9a-f]{8}|(reports|running)-\d{12,15}-[0-9a-f]{8}-\d+|.+-[0-9a-f]{16})\.jsonl$/;
+
+/** As a worker names its session, and with it the folder of its code. */
+export function isSessionName(name: string): boolean {
+  return /^ses_[0-9a-f]{32}$/.test(name);
+}
+
+/** Whether a file begins as an owner record does, of whatever version, also one that was cut or altered behind that. */
+export function isOwnerHead(bytes: Uint8Array): boolean {
+  return /^\{"v":\d+,"kind":"owner",/.test(Buffer.from(bytes).toString('latin1'));
+}
+export const OWNER_HEAD_BYTES = 32;
 
 /** The part of a set-aside's name that tells which record it holds. */
 export function setAsideSum(name: string): string | undefined {

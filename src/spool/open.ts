@@ -5,11 +5,11 @@ import type { Disk } from '../ports/disk.ts';
 import type { FolderLock } from '../ports/folder-lock.ts';
 import type { Log } from '../ports/log.ts';
 import type { ProcessInfo } from '../ports/process-info.ts';
-import { causeCode, isNoRoom, type SpoolErrorCode, spoolError } from './errors.ts';
+import { refusedFolder, unusable } from './accept.ts';
+import { isNoRoom } from './errors.ts';
 import { type Layout, layoutOf } from './layout.ts';
 import { closedOwner, type Owner, predecessorOf, sessionsBefore } from './owner.ts';
 import { forceOwner, readOwner, stateOf, type Taken, takeSpool } from './owner-lock.ts';
-import { openToOthers, otherThingsIn } from './private.ts';
 import { makeFolders } from './recheck.ts';
 import { type Recovered, recover } from './recover.ts';
 import { Reserve, removeReserve } from './reserve.ts';
@@ -70,10 +70,8 @@ export async function openSpool(options: SpoolOptions): Promise<OpenSpool> {
   let owner: Owner | undefined;
   let taken: Taken;
   try {
-    const unsafe =
-      (await otherThingsIn(options.disk, layout)) ??
-      (await openToOthers(options.disk, layout, { close: true }));
-    if (unsafe !== undefined) return { ok: false, error: spoolError('SPOOL_UNSAFE', unsafe) };
+    const error = await refusedFolder(options.disk, layout);
+    if (error) return { ok: false, error };
     await makeFolders(options.disk, layout);
     const make = (previous: Owner | undefined) => {
       owner = ownerOf(options, previous, []);
@@ -81,7 +79,8 @@ export async function openSpool(options: SpoolOptions): Promise<OpenSpool> {
     };
     taken = await takeOnFullDisk(options, layout, () => takeSpool(options, layout, make, onLost));
   } catch (cause) {
-    return failed('SPOOL_UNWRITABLE', 'made or written', options.folder, cause);
+    const error = unusable('SPOOL_UNWRITABLE', 'made or written', options.folder, cause);
+    return { ok: false, error };
   }
   if (!taken.ok) return taken;
 
@@ -106,7 +105,7 @@ export async function openSpool(options: SpoolOptions): Promise<OpenSpool> {
         () => {},
       );
     await taken.held.release();
-    return failed('SPOOL_UNREADABLE', 'read', options.folder, cause);
+    return { ok: false, error: unusable('SPOOL_UNREADABLE', 'read', options.folder, cause) };
   }
   const reserve = new Reserve(options.disk, layout, options.reserveBytes ?? RESERVE_BYTES);
   const short = await reserve.make().then(
@@ -161,12 +160,4 @@ function ownerOf(
     pidNamespace,
     since,
   };
-}
-
-function failed(code: SpoolErrorCode, what: string, folder: string, cause: unknown): OpenSpool {
-  const reason = causeCode(cause);
-  // Not the system's word: a bug, which must not pass for a disk's trouble.
-  if (reason === undefined) throw cause;
-  const error = spoolError(code, `The spool ${folder} cannot be ${what} (${reason}).`, { cause });
-  return { ok: false, error };
 }

@@ -4,35 +4,12 @@ import { foldersOf, isSpoolName, type Layout } from './layout.ts';
 
 /** Whether other users could read or change a spool; see `placeOpenToOthers`. */
 export function openToOthers(disk: Disk, layout: Layout, how: How): Promise<string | undefined> {
-  const { folder, owner, reports, running, stale, refused, corrupt } = layout;
-  const folders = [reports, running, stale, refused, corrupt];
+  const { folder, owner, code } = layout;
+  const [, ...parts] = foldersOf(layout);
+  const folders = [...parts, code];
   const place = { word: 'spool', folder, owner, files: [], folders, isOurs: isSpoolName };
   return placeOpenToOthers(disk, place, how);
 }
-
-/**
- * In words, where a folder that no worker has used holds other things: somebody's home, a project. A spool that lost its
- * owner record is known by its folders.
- */
-export async function otherThingsIn(disk: Disk, layout: Layout): Promise<string | undefined> {
-  const { folder, owner } = layout;
-  const top = await disk.look(folder, { follow: true });
-  // What is to be said of one that others own or write into is said by `openToOthers`.
-  if (top?.kind !== 'folder' || !top.ours || top.others === 'write') return undefined;
-  if ((await disk.look(owner)) !== undefined) return undefined;
-  const names = await disk.list(folder);
-  const others = names.filter((name) => !isSpoolName(name) && !HARMLESS.has(name));
-  const [, ...parts] = foldersOf(layout);
-  if (others.length === 0 || parts.every((part) => names.includes(basename(part))))
-    return undefined;
-  const told = others.sort().slice(0, THINGS_TOLD).join(', ');
-  const more = others.length > THINGS_TOLD ? ` and ${others.length - THINGS_TOLD} more` : '';
-  return `The folder ${folder} holds other things (${told}${more}), and no worker has kept its spool there.`;
-}
-
-const THINGS_TOLD = 3;
-/** Of a checkout, and of a disk of its own. */
-const HARMLESS = new Set(['README.md', '.gitignore', '.gitkeep', '.keep', 'lost+found']);
 
 export interface How {
   readonly close: boolean;

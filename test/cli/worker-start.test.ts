@@ -1,6 +1,7 @@
 import {
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   symlinkSync,
@@ -85,6 +86,38 @@ describe('a worker', () => {
     proc.kill('SIGTERM');
     expect(await proc.ending()).toEqual({ code: 0, signal: null });
     expect(proc.events('worker.drained')).toMatchObject([{ unsent: 0, stopped: 0 }]);
+  });
+
+  it('writes nothing into a folder that it refuses as its spool, and removes nothing there', async () => {
+    const plane = await startPlane();
+    const spool = temporaryFolder();
+    mkdirSync(join(spool, 'code', 'proj'), { recursive: true });
+    writeFileSync(join(spool, 'code', 'proj', 'main.py'), 'main');
+    writeFileSync(join(spool, 'README.md'), 'x');
+    await refused(start(plane, { spool }), 'spool-unwritable', /holds other things \(code\)/);
+    const left = readdirSync(spool, { recursive: true }).map(String).sort();
+    expect(left).toEqual([
+      'README.md',
+      'code',
+      join('code', 'proj'),
+      join('code', 'proj', 'main.py'),
+    ]);
+  });
+
+  it('leaves no code of its handlers in a spool that another worker holds', async () => {
+    const plane = await startPlane();
+    const spool = join(temporaryFolder(), 'spool');
+    const first = start(plane, { spool });
+    await first.event('worker.ready');
+    const before = readdirSync(join(spool, 'code'));
+    await refused(
+      start(plane, { spool, workerId: 'cellar' }),
+      'spool-locked',
+      /held by worker "garage"/,
+    );
+    expect(readdirSync(join(spool, 'code'))).toEqual(before);
+    first.kill('SIGTERM');
+    await first.ending();
   });
 
   it('F39 names what is wrong with each handler, and serves the others', async () => {

@@ -145,12 +145,106 @@ describe.skipIf(process.platform === 'win32')('a spool folder that is there', ()
     expect(await refusal()).toContain('belongs to another user');
   });
 
-  it.each(['owner.json', 'reports'])('and has a link as its %s is refused', async (part) => {
+  it.each(['owner.json', 'reports', 'code'])(
+    'and has a link as its %s is refused',
+    async (part) => {
+      await used();
+      await mkdir(at('code'));
+      const outside = join(spools.folder, '..', 'outside');
+      await rename(at(part), outside);
+      await symlink(outside, at(part));
+      expect(await refusal()).toContain('is a symbolic link');
+    },
+  );
+
+  it.each(['reports', 'code'])(
+    'and was no spool, and has a link as its %s, is refused',
+    async (part) => {
+      const outside = join(spools.folder, '..', 'outside');
+      await mkdir(outside);
+      await mkdir(spools.folder);
+      await symlink(outside, at(part));
+      expect(await refusal()).toContain('is a symbolic link');
+      expect([await readdir(spools.folder), await readdir(outside)]).toEqual([[part], []]);
+    },
+  );
+
+  it.each([
+    ['code', join('code', 'proj', 'main.py')],
+    ['code', join('code', 'ses_1', 'main.py')],
+    ['reports', join('reports', 'july.pdf')],
+    ['reserve', 'reserve'],
+    ['status.json', 'status.json'],
+    ['refusal.json', 'refusal.json'],
+    ['reserve.1', 'reserve.1'],
+    ['owner.lock', 'owner.lock'],
+    ['owner.json', 'owner.json'],
+  ])(
+    "and holds a %s of somebody's, %s, is refused with its name and left as it is",
+    async (name, file) => {
+      await mkdir(join(at(file), '..'), { recursive: true });
+      await chmod(spools.folder, 0o700);
+      await writeFile(at('README.md'), 'my project');
+      await writeFile(at(file), '{"hello":1}');
+      const before = (await readdir(spools.folder, { recursive: true })).sort();
+      expect(await refusal()).toContain(`holds other things (${name}), and no worker`);
+      expect((await readdir(spools.folder, { recursive: true })).sort()).toEqual(before);
+      expect(await readFile(at(file), 'utf8')).toBe('{"hello":1}');
+    },
+  );
+
+  it("and has somebody's owner.json and may be written by others keeps its mode", async () => {
+    await mkdir(spools.folder);
+    await writeFile(at('owner.json'), '{"hello":1}');
+    await chmod(spools.folder, 0o777);
+    expect(await refusal()).toContain('can be written by other users');
+    expect(await mode(spools.folder)).toBe(0o777);
+  });
+
+  it('and holds what a first start that was killed leaves is taken', async () => {
+    await mkdir(at('code', `ses_${'a'.repeat(32)}`), { recursive: true });
+    await mkdir(at('reports'));
+    await mkdir(at('owner.lock'));
+    await writeFile(at('owner.door'), '');
+    await writeFile(at('doctor-1f.probe'), 'probe');
+    await spools.open();
+    expect(await readdir(spools.folder)).toContain('owner.json');
+  });
+
+  it('and lost its owner record and a folder is known by its records', async () => {
     await used();
-    const outside = join(spools.folder, '..', 'outside');
-    await rename(at(part), outside);
-    await symlink(outside, at(part));
-    expect(await refusal()).toContain('is a symbolic link');
+    for (const path of ['owner.json', 'owner.lock', 'stale', 'reserve'])
+      await rm(at(path), { recursive: true, force: true });
+    expect(reportIds(await spools.open({ sessionId: 'ses_2' }))).toEqual(['att_a']);
+  });
+
+  it.each([
+    ['was cut', (text: string) => text.slice(0, 60)],
+    ['says nothing any more', () => '\0\0\0\0'],
+    ['is of a later version', (text: string) => text.replace('{"v":1', '{"v":2')],
+  ])('and has an owner record that %s is still a spool', async (_, altered) => {
+    await used();
+    await writeFile(at('letter.txt'), 'dear');
+    await writeFile(at('owner.json'), altered(await readFile(at('owner.json'), 'utf8')));
+    expect(reportIds(await spools.open({ sessionId: 'ses_2' }))).toEqual(['att_a']);
+  });
+
+  it('that is a file, or lies below one, says so', async () => {
+    await writeFile(spools.folder, 'x');
+    const file = await spools.tryOpen();
+    expect(file).toMatchObject({
+      ok: false,
+      error: {
+        code: 'SPOOL_UNWRITABLE',
+        message: `The spool ${spools.folder} is a file and no folder.`,
+        hint: expect.not.stringContaining('a file of its own'),
+      },
+    });
+    const below = await spools.tryOpen({ folder: at('below') });
+    expect(below).toMatchObject({
+      ok: false,
+      error: { code: 'SPOOL_UNWRITABLE', message: expect.stringContaining('ENOTDIR') },
+    });
   });
 });
 

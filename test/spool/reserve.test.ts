@@ -169,6 +169,9 @@ describe('the reserve', () => {
 
   it('cannot be made where something else lies: that is told, and stays untouched', async () => {
     const machine = new SimulatedMachine();
+    // In a folder that was no spool it would be somebody's.
+    for (const part of ['reports', 'running', 'stale', 'refused', 'corrupt'])
+      machine.disk.platter.addFolder(`${FOLDER}/${part}`);
     machine.disk.platter.addFolder(RESERVE);
     const spool = await open(machine.start());
     expect(spool.stats()).toMatchObject({
