@@ -1,5 +1,5 @@
 import type { Clock } from '../src/ports/clock.ts';
-import type { FolderLock, HeldLock, LockSight } from '../src/ports/folder-lock.ts';
+import type { FolderLock, HeldLock, LockSight, StillOurs } from '../src/ports/folder-lock.ts';
 
 /** Locks that several simulated processes see. Each process mounts them. */
 export class SimulatedLocks {
@@ -67,20 +67,27 @@ export class SimulatedFolderLock implements FolderLock {
     };
   }
 
-  async breakOpen(folder: string): Promise<void> {
+  async breakOpen(folder: string, stamp?: string): Promise<boolean> {
     const held = this.#all.held.get(folder);
+    if (stamp !== undefined && (await this.look(folder))?.stamp !== stamp) return false;
     this.#all.held.delete(folder);
     // A real holder notices at its next sign of life; one that is silent never does.
     if (held && held.by.#silentSinceMs === undefined)
       this.#all.clock.timer(LIFE_SIGN_MS, () => held.onLost('the lock was taken away'));
+    return true;
   }
 
-  async door<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  async door<T>(folder: string, work: (stillOurs: StillOurs) => Promise<T>): Promise<T> {
     const { clock, doors } = this.#all;
     const before = doors.get(folder) ?? Promise.resolve();
-    const mine = before.then(work);
+    let open = false;
+    const mine = before.then(() => work(async () => !open));
     // Of a process that was killed behind it, the door opens after a while.
-    const opens = this.#silent.promise.then(() => clock.sleep(DOOR_STALE_MS));
+    const opens = this.#silent.promise
+      .then(() => clock.sleep(DOOR_STALE_MS))
+      .then(() => {
+        open = true;
+      });
     const done = mine.then(
       () => {},
       () => {},

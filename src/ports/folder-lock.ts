@@ -10,14 +10,21 @@ export interface FolderLock {
   take(folder: string, onLost: (why: string) => void): Promise<HeldLock | undefined>;
   /** The lock as it lies there; `undefined` where there is none. */
   look(folder: string): Promise<LockSight | undefined>;
-  /** Removes it, whoever left it. Absent is fine. Call it behind the `door`. */
-  breakOpen(folder: string): Promise<void>;
+  /**
+   * Removes it, whoever left it. Call it behind the `door`. `false`, and nothing was removed: what lies there is not the
+   * one that was judged, or nothing does. @param stamp of the one that was judged; absent: any, and none is fine.
+   */
+  breakOpen(folder: string, stamp?: string): Promise<boolean>;
   /**
    * Runs `work` while nobody else is behind the door of this folder: judging, breaking and taking are one
-   * step for all who come. Held for milliseconds; one left by a crash opens after `doorStaleMs`.
+   * step for all who come. Held for milliseconds; one left by a crash opens after `doorStaleMs`, and so does that of a
+   * `work` that stood still for as long: it asks `stillOurs` before each step that must not cross another's.
    */
-  door<T>(folder: string, work: () => Promise<T>): Promise<T>;
+  door<T>(folder: string, work: (stillOurs: StillOurs) => Promise<T>): Promise<T>;
 }
+
+/** `false`: somebody else may be behind the door by now. Begin again, judging included. */
+export type StillOurs = () => Promise<boolean>;
 
 export interface HeldLock {
   /** Gives it back. Twice is fine; never rejects. */

@@ -4,7 +4,7 @@ import type { Disk } from '../ports/disk.ts';
 import type { FolderLock } from '../ports/folder-lock.ts';
 import { layoutOf } from '../spool/layout.ts';
 import { closedOwner } from '../spool/owner.ts';
-import { readOwner, writeOwner } from '../spool/owner-lock.ts';
+import { behindDoor, readOwner, writeOwner } from '../spool/owner-lock.ts';
 import { readSpool } from '../spool/read-spool.ts';
 import { settle } from '../spool/settle.ts';
 
@@ -20,11 +20,15 @@ export async function leaveSpool(
   const layout = layoutOf(folder);
   // It may have died before it had one.
   if (!(await ports.disk.stat(folder))) return;
-  await ports.lock.door(folder, async () => {
+  await behindDoor(ports.lock, folder, async (stillOurs) => {
     const owner = await readOwner(ports.disk, layout);
-    if (owner?.sessionId !== sessionId || owner.closedAt !== undefined) return;
+    if (owner?.sessionId !== sessionId || owner.closedAt !== undefined) return true;
+    if (!(await stillOurs())) return undefined;
     await writeOwner(ports.disk, layout, closedOwner(owner, ports.clock.wall()));
-    await ports.lock.breakOpen(folder);
+    const lies = await ports.lock.look(folder);
+    // The record gives it to whoever comes: one that another has by now stays.
+    if (lies && (await stillOurs())) await ports.lock.breakOpen(folder, lies.stamp);
+    return true;
   });
 }
 

@@ -69,6 +69,8 @@ export function isProbe(name: string): boolean {
 
 const TEMPORARY = [
   /^(owner\.json|last-try\.json|refusal\.json|status\.json|reserve)\.\d+$/,
+  // A lock that was moved aside to be removed.
+  /^owner\.(lock|door)\.[0-9a-f]{16}\.old$/,
   /^room\.probe(\.\d+)?$/,
   // Groups of a spool and of an outbox, and lines of the latter.
   /^\d{12,15}-[0-9a-f]{8,16}(-\d+)?\.jsonl\.\d+$/,

@@ -2,7 +2,7 @@ import type { TaskError } from '../contract/index.ts';
 import { spoolDefaults } from '../core/defaults.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Disk } from '../ports/disk.ts';
-import type { FolderLock, HeldLock } from '../ports/folder-lock.ts';
+import type { FolderLock, HeldLock, StillOurs } from '../ports/folder-lock.ts';
 import type { ProcessInfo } from '../ports/process-info.ts';
 import { causeCode, isNoRoom, spoolError } from './errors.ts';
 import type { Layout } from './layout.ts';
@@ -31,7 +31,10 @@ export type Taken =
 /**
  * Takes the spool. Its holder is found alive: refused. Gone: taken at once, whatever the lock's age. Out of sight:
  * the lock is watched; a sign of life refuses, `lockSilenceMs` without one takes it. Judging, breaking, taking and
- * writing the owner record are one step behind the lock's door, so two that come at once cannot both get it.
+ * writing the owner record are one step behind the lock's door, so two that come at once cannot both get it. Whoever stood
+ * still behind it until it was broken open finds it another's before each of these steps, and judges anew. Only between that
+ * look and the step itself, microseconds, can it stand still unseen: then the one whose session the record names keeps the
+ * spool, and the other notices at its next sign of life.
  *
  * @param make the record to write, once it is known which worker was before.
  * @param write default: also on a full disk.
@@ -45,7 +48,7 @@ export async function takeSpool(
 ): Promise<Taken> {
   let watched: { stamp: string; looks: number } | undefined;
   let missing = 0;
-  const attempt = async (): Promise<Taken | undefined> => {
+  const attempt = async (stillOurs: StillOurs): Promise<Taken | undefined> => {
     const lies = await ports.lock.look(layout.folder);
     const previous = await readOwner(ports.disk, layout);
     const state = await stateOf(ports, previous, lies?.touchedAtMs);
@@ -62,10 +65,16 @@ export async function takeSpool(
       // Counted in looks, not in time: while the machine slept, the holder could give no sign either.
       if (watched.looks * spoolDefaults.lockLookMs <= spoolDefaults.lockSilenceMs) return undefined;
     }
-    if (lies) await ports.lock.breakOpen(layout.folder);
+    if (!(await stillOurs())) return undefined;
+    if (lies && !(await ports.lock.breakOpen(layout.folder, lies.stamp))) return undefined;
+    if (!(await stillOurs())) return undefined;
     const held = await ports.lock.take(layout.folder, onLost);
     if (!held) return undefined;
     try {
+      if (!(await stillOurs())) {
+        await held.release();
+        return undefined;
+      }
       await write(ports.disk, layout, make(workerOf(previous)));
     } catch (cause) {
       await held.release();
@@ -90,13 +99,28 @@ export async function takeAgain(
   sessionId: string,
   onLost: (why: string) => void,
 ): Promise<HeldLock | 'taken' | 'gone'> {
-  return ports.lock.door(layout.folder, async () => {
+  return behindDoor(ports.lock, layout.folder, async (stillOurs) => {
+    const lies = await ports.lock.look(layout.folder);
     const owner = await readOwner(ports.disk, layout);
     if (owner === undefined) return 'gone';
     if (owner.sessionId !== sessionId) return 'taken';
-    await ports.lock.breakOpen(layout.folder);
+    if (!(await stillOurs())) return undefined;
+    if (lies && !(await ports.lock.breakOpen(layout.folder, lies.stamp))) return undefined;
+    if (!(await stillOurs())) return undefined;
     return (await ports.lock.take(layout.folder, onLost)) ?? 'taken';
   });
+}
+
+/** Again where `work` ends with `undefined`: the door, or what was judged behind it, was another's before its end. */
+export async function behindDoor<T>(
+  lock: Pick<FolderLock, 'door'>,
+  folder: string,
+  work: (stillOurs: StillOurs) => Promise<T | undefined>,
+): Promise<T> {
+  for (;;) {
+    const done = await lock.door(folder, work);
+    if (done !== undefined) return done;
+  }
 }
 
 /** `undefined` where there is none, or none that can be understood. */
@@ -145,11 +169,13 @@ export async function rewriteOwner(
   owner: Owner,
   write = writeOwner,
 ): Promise<void> {
-  await ports.lock.door(layout.folder, async () => {
+  await behindDoor(ports.lock, layout.folder, async (stillOurs) => {
     const there = await readOwner(ports.disk, layout);
     if (there && there.sessionId !== owner.sessionId)
       throw spoolError('SPOOL_LOST', `The spool ${layout.folder} belongs to another process now.`);
+    if (!(await stillOurs())) return undefined;
     await write(ports.disk, layout, owner);
+    return true;
   });
 }
 

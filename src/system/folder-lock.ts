@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { type BigIntStats, close, fstatSync, futimes, open, rmSync, stat, statSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { link, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -21,14 +22,14 @@ export function systemFolderLock(timers: Pick<Clock, 'timer'> = quietClock()): F
     take: (folder, onLost) =>
       take(join(folder, 'owner.lock'), { timers, everyMs: LIFE_SIGN_MS, onLost }),
     look: (folder) => look(join(folder, 'owner.lock')),
-    breakOpen: (folder) => remove(join(folder, 'owner.lock')),
+    breakOpen: (folder, stamp) => breakJudged(join(folder, 'owner.lock'), stamp),
     async door(folder, work) {
       const door = join(folder, 'owner.door');
       const held = await enter(door, () =>
         take(door, { timers, everyMs: DOOR_SIGN_MS, onLost: () => {} }),
       );
       try {
-        return await work();
+        return await work(() => held.stillOurs());
       } finally {
         await held.release();
       }
@@ -82,6 +83,17 @@ class HeldFile implements HeldLock {
   release(): Promise<void> {
     this.#over ??= this.#release();
     return this.#over;
+  }
+
+  /** Asked of the disk: whoever stood still has not noticed yet. */
+  async stillOurs(): Promise<boolean> {
+    if (this.#over) return false;
+    try {
+      return same(await seen(this.#path, BIG), this.#file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      throw error;
+    }
   }
 
   /** At the end of the process, whatever ends it. */
@@ -176,8 +188,35 @@ async function remove(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true });
 }
 
+/**
+ * Whoever judged may have stood still since: what lies there is looked at again. It is moved aside and looked at once more,
+ * since between a look and a removal another may have come; that one's is put back. Where it is missed meanwhile, or cannot
+ * be put back, its holder takes it again at its next sign of life.
+ */
+async function breakJudged(path: string, stamp: string | undefined): Promise<boolean> {
+  if (stamp === undefined) {
+    await remove(path);
+    return true;
+  }
+  if ((await look(path))?.stamp !== stamp) return false;
+  const aside = `${path}.${randomBytes(8).toString('hex')}.old`;
+  try {
+    await rename(path, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    // A full disk may have no room for another name. Whoever comes within these microseconds loses a fresh lock.
+    await remove(path);
+    return true;
+  }
+  const judged = (await look(aside))?.stamp === stamp;
+  // Not by a rename: that would replace the lock of one who has come in between.
+  if (!judged) await link(aside, path).catch(() => {});
+  await remove(aside);
+  return judged;
+}
+
 /** Waits for the door. Its holder needs milliseconds; one that was killed behind it holds it no longer than this. */
-async function enter(path: string, take: () => Promise<HeldLock | undefined>): Promise<HeldLock> {
+async function enter(path: string, take: () => Promise<HeldFile | undefined>): Promise<HeldFile> {
   let seen = await look(path);
   let sinceMs = process.hrtime.bigint();
   for (;;) {
@@ -187,8 +226,9 @@ async function enter(path: string, take: () => Promise<HeldLock | undefined>): P
     if (now?.stamp !== seen?.stamp) {
       seen = now;
       sinceMs = process.hrtime.bigint();
-    } else if (Number(process.hrtime.bigint() - sinceMs) / 1e6 > DOOR_STALE_MS) {
-      await remove(path);
+    } else if (now && Number(process.hrtime.bigint() - sinceMs) / 1e6 > DOOR_STALE_MS) {
+      // Of many who wait this long one breaks it; the others would break the door that this one has by now.
+      await breakJudged(path, now.stamp);
     }
     await wait(DOOR_WAIT_MS);
   }

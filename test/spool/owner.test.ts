@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import type { SimulatedFolderLock } from '../../sim/folder-lock.ts';
 import { SimulatedMachine } from '../../sim/machine.ts';
+import type { FolderLock } from '../../src/ports/folder-lock.ts';
 import { openSpool } from '../../src/spool/index.ts';
+import { layoutOf } from '../../src/spool/layout.ts';
 import { encodeOwner, judgeOwner, type Owner, predecessorOf } from '../../src/spool/owner.ts';
+import { readOwner, rewriteOwner, takeAgain } from '../../src/spool/owner-lock.ts';
 import { complete, FOLDER, files, META, open, optionsFor, reportIds, start } from './world.ts';
 
 const SELF = {
@@ -187,6 +191,92 @@ describe('taking a spool', () => {
   });
 });
 
+describe('one who stood still behind the door until it was broken open', () => {
+  it.each(['look', 'breakOpen', 'take', 'taken'] as const)(
+    'leaves the spool to whoever took it meanwhile (%s)',
+    async (step) => {
+      const { machine, process } = await start();
+      process.kill();
+      const slow = machine.start();
+      const lock = slow.lock as SimulatedFolderLock;
+      const stands = Promise.withResolvers<void>();
+      const goesOn = Promise.withResolvers<void>();
+      const standStill = async (at: typeof step) => {
+        if (at !== step) return;
+        lock.fallSilent();
+        stands.resolve();
+        await goesOn.promise;
+      };
+      const slowly: FolderLock = {
+        look: async (folder) => {
+          const seen = await lock.look(folder);
+          await standStill('look');
+          return seen;
+        },
+        breakOpen: async (folder, stamp) => {
+          await standStill('breakOpen');
+          return lock.breakOpen(folder, stamp);
+        },
+        take: async (folder, onLost) => {
+          await standStill('take');
+          const held = await lock.take(folder, onLost);
+          await standStill('taken');
+          return held;
+        },
+        door: lock.door.bind(lock),
+      };
+      const { time } = machine.clock;
+      const late = openSpool(optionsFor(slow, { lock: slowly }));
+      await time.until(stands.promise);
+      const lost: string[] = [];
+      const next = machine.start();
+      const heir = await time.until(
+        open(next, { sessionId: 'ses_heir', onLost: (why) => lost.push(why) }),
+      );
+      goesOn.resolve();
+      expect(await time.until(late)).toMatchObject({ ok: false, error: { code: 'SPOOL_LOCKED' } });
+      await machine.clock.advance(20_000);
+      expect(lost).toEqual([]);
+      expect(next.log.of('spool.lock-retaken')).toEqual([]);
+      await heir.writeReport(complete('att_a'), META);
+      expect(heir.stats().ok).toBe(true);
+      expect((await readOwner(slow.disk, layoutOf(FOLDER)))?.sessionId).toBe('ses_heir');
+    },
+  );
+
+  it.each([
+    ['takes its lock again', takeAgain],
+    ['writes its record', rewriteOwner],
+  ] as const)('%s only after another look at whose it is', async (_, act) => {
+    const { machine, process } = await start({ sessionId: 'ses_a' });
+    const { disk } = process;
+    const layout = layoutOf(FOLDER);
+    const owner = (await readOwner(disk, layout)) as Owner;
+    let doors = 0;
+    const lock: Pick<FolderLock, 'door'> = {
+      // The first time another comes right after its record was read.
+      door: async (_, work) => {
+        const first = ++doors === 1;
+        return work(async () => {
+          if (!first) return true;
+          await disk.writeFile(layout.owner, encodeOwner({ ...owner, sessionId: 'ses_heir' }));
+          return false;
+        });
+      },
+    };
+    const ports = { ...process, lock: Object.assign(Object.create(process.lock), lock) };
+    ports.lock.look = process.lock.look.bind(process.lock);
+    const ends =
+      act === takeAgain
+        ? expect(takeAgain(ports, layout, 'ses_a', () => {})).resolves.toBe('taken')
+        : expect(rewriteOwner(ports, layout, owner)).rejects.toMatchObject({ code: 'SPOOL_LOST' });
+    await machine.clock.time.until(ends);
+    expect(doors).toBe(2);
+    expect((await readOwner(disk, layout))?.sessionId).toBe('ses_heir');
+    process.kill();
+  });
+});
+
 describe('an owner whose lock is altered', () => {
   it('takes it again if nobody has come, and goes on', async () => {
     const { machine, process, spool } = await start();
@@ -221,7 +311,8 @@ describe('an owner whose lock is altered', () => {
           look: async () => ((await look(FOLDER)) ? still : undefined),
           take: second.lock.take.bind(second.lock),
           door: second.lock.door.bind(second.lock),
-          breakOpen: second.lock.breakOpen.bind(second.lock),
+          // Whatever its stamp: it seems to be the same for long.
+          breakOpen: (folder: string) => second.lock.breakOpen(folder),
         }),
       }),
     );

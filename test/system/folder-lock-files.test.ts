@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -24,12 +24,27 @@ vi.mock('node:fs', async (original) => {
   };
 });
 
+/** What happens right before a file is moved. */
+const before = vi.hoisted(() => ({ move: async () => {} }));
+
+vi.mock('node:fs/promises', async (original) => {
+  const fs = await original<typeof import('node:fs/promises')>();
+  return {
+    ...fs,
+    rename: async (from: string, to: string) => {
+      await before.move();
+      await fs.rename(from, to);
+    },
+  };
+});
+
 const { systemFolderLock } = await import('../../src/system/folder-lock.ts');
 
 let folder = '';
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'interlock-lock-'));
   Object.assign(says, { dev: undefined, code: '' });
+  before.move = async () => {};
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
@@ -88,5 +103,36 @@ it('is not lost where the disk refuses a sign of life', async () => {
   says.code = 'EIO';
   expect(await lifeSign()).toBe(1_000);
   await one?.release();
+  expect(await readdir(folder)).toEqual([]);
+});
+
+it('is put back where it was taken between the last look at its judged predecessor and the break', async () => {
+  const path = join(folder, 'owner.lock');
+  await writeFile(path, '');
+  await utimes(path, new Date(0), new Date(0));
+  const lock = systemFolderLock();
+  const judged = (await lock.look(folder))?.stamp;
+  let fresh: string | undefined;
+  let successor: { release(): Promise<void> } | undefined;
+  before.move = async () => {
+    await lock.breakOpen(folder);
+    successor = await lock.take(folder, () => {});
+    fresh = (await lock.look(folder))?.stamp;
+  };
+  expect(await lock.breakOpen(folder, judged)).toBe(false);
+  expect(fresh).toBeDefined();
+  expect((await lock.look(folder))?.stamp).toBe(fresh);
+  expect(await readdir(folder)).toEqual(['owner.lock']);
+  await successor?.release();
+  expect(await readdir(folder)).toEqual([]);
+});
+
+it('is broken where the disk has no room for another name', async () => {
+  const lock = systemFolderLock();
+  await writeFile(join(folder, 'owner.lock'), '');
+  before.move = async () => {
+    throw Object.assign(new Error('ENOSPC: told by a test'), { code: 'ENOSPC' });
+  };
+  expect(await lock.breakOpen(folder, (await lock.look(folder))?.stamp)).toBe(true);
   expect(await readdir(folder)).toEqual([]);
 });

@@ -121,6 +121,35 @@ describe('the lock of a folder', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  it('is broken open only while it is the one that was judged', async () => {
+    const lock = systemFolderLock();
+    await writeFile(join(folder, 'owner.lock'), '');
+    await utimes(join(folder, 'owner.lock'), new Date(0), new Date(0));
+    const judged = (await lock.look(folder))?.stamp;
+    await lock.breakOpen(folder);
+    expect(await lock.breakOpen(folder, judged)).toBe(false);
+    const held = await lock.take(folder, never);
+    const fresh = (await lock.look(folder))?.stamp;
+    expect(await lock.breakOpen(folder, judged)).toBe(false);
+    expect((await lock.look(folder))?.stamp).toBe(fresh);
+    expect(await lock.breakOpen(folder, fresh)).toBe(true);
+    expect(await readdir(folder)).toEqual([]);
+    await held?.release();
+  });
+
+  it('tells who stood still behind the door that it is another’s by now', async () => {
+    const lock = systemFolderLock(byHand().timers);
+    await lock.door(folder, async (stillOurs) => {
+      expect(await stillOurs()).toBe(true);
+      await rm(join(folder, 'owner.door'));
+      expect(await stillOurs()).toBe(false);
+      await lock.door(folder, async (theirs) => {
+        expect(await stillOurs()).toBe(false);
+        expect(await theirs()).toBe(true);
+      });
+    });
+  });
+
   it('is left by its holder at the end of the process', async () => {
     const script = `
       const { systemFolderLock } = await import(${JSON.stringify(SOURCE)});
