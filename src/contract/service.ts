@@ -13,7 +13,7 @@ export const serviceInfo = z
     limits: z.looseObject({
       inlineBytes: z.int(),
       batch: z.int().min(1),
-      claimMax: z.int().min(1).catch(contractLimits.claimMax),
+      claimMax: z.int().min(1).catch(contractLimits.claimMax).meta({ later: true }),
       batchBytes: z.int().min(1),
       leaseMs: z.looseObject({ min: z.number(), default: z.number(), max: z.number() }),
       checkpointBytes: z.int(),

@@ -34,17 +34,23 @@ export function ref(kind: 'schemas' | 'responses' | 'headers' | 'parameters', na
 }
 
 /**
+ * `later` in the meta of a member: it came later, so an answer may be without it. The schema library counts one with a catch as there.
  * A schema's `openapi` in its meta stands in the place of what is made of it where it is read: the schema library
  * cannot say what a preprocessing or a catch lets in.
  */
 function asTaken(schema: z.core.$ZodType, json: Json, side: Side): void {
-  const { openapi, ...words } = (z.globalRegistry.get(schema) ?? {}) as Json;
+  const { openapi, later, ...words } = metaOf(schema);
   delete json.openapi;
+  delete json.later;
+  if (schema instanceof z.ZodObject && Array.isArray(json.required))
+    json.required = json.required.filter((name) => !metaOf(schema.shape[name]).later);
   if (openapi === undefined || side === 'output') return;
   const { default: preset } = json;
   for (const name of Object.keys(json)) delete json[name];
   Object.assign(json, words, openapi, preset === undefined ? {} : { default: preset });
 }
+
+const metaOf = (schema: z.core.$ZodType): Json => (z.globalRegistry.get(schema) ?? {}) as Json;
 
 function strip(definition: Json): Json {
   const { $schema: _s, id: _i, ...rest } = definition;
