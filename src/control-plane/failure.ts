@@ -13,7 +13,7 @@ export function failure(
   if (store.lost)
     return refusal(
       'UNAVAILABLE',
-      'The files of its database were taken away from the control plane: it keeps nothing and answers nothing until somebody has looked. Its log says what was lost and what to do.',
+      LOST[store.lost],
       { retryAfterMs: LOST_RETRY_MS },
       { 'Retry-After': String(LOST_RETRY_MS / 1_000) },
     );
@@ -33,5 +33,10 @@ export function failure(
   return refusal('INTERNAL', `${what} failed inside the control plane.`);
 }
 
+const LOST = {
+  files:
+    'The files of its database were taken away from the control plane: it keeps nothing and answers nothing more. Its log says what was lost and what to do before it is started anew.',
+  disk: 'The disk of the control plane could not keep what was written: it keeps nothing and answers nothing more. What it acknowledged before is on the disk. Look at that disk (failing, full, its network away) and start the control plane anew; what was asked last, ask again.',
+} as const;
 /** A person has to act first. */
 const LOST_RETRY_MS = 5_000;

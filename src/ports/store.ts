@@ -75,8 +75,11 @@ export interface Store extends Reads {
   ): () => void;
   /** Since it was opened. */
   readonly stats: StoreStats;
-  /** Its files were taken away: everything is refused as `UNAVAILABLE` until it is opened anew. */
-  readonly lost?: boolean;
+  /**
+   * Its files were taken away, or its disk could not keep what was written: everything is refused as `UNAVAILABLE` until it is
+   * opened anew.
+   */
+  readonly lost?: 'files' | 'disk' | undefined;
   /** Waits for what was begun, refuses what comes after. Twice is fine. */
   close(): Promise<void>;
 }

@@ -151,7 +151,7 @@ class SqliteStore implements Omit<Store, keyof Reads> {
       new RestFolds(clock, checkpoints, () => ({
         commits: this.stats.commits,
         open: writer.database.isTransaction,
-        over: this.#closing !== undefined || this.lost,
+        over: this.#closing !== undefined || this.lost !== undefined,
         changed,
       }));
   }
@@ -170,8 +170,8 @@ class SqliteStore implements Omit<Store, keyof Reads> {
     return this.#queue.stats;
   }
 
-  get lost(): boolean {
-    return this.#files.loss !== undefined;
+  get lost(): 'files' | 'disk' | undefined {
+    return this.#files.loss?.by;
   }
 
   async nowMs(): Promise<number> {

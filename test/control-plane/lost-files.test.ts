@@ -52,7 +52,10 @@ async function api(url: string, path: string, key = '', json?: unknown): Promise
 async function submit({ url }: ServedControlPlane, key: string, name: string) {
   const body = { type: 'demo/hello', schemaVersion: 1, input: {}, idempotencyKey: name };
   const answer = await api(url, '/tasks', key, body);
-  return { status: answer.status, body: (await answer.json()) as { code?: string } };
+  return {
+    status: answer.status,
+    body: (await answer.json()) as { code?: string; detail?: string },
+  };
 }
 
 const names = async ({ url }: ServedControlPlane, key: string) => {
@@ -75,7 +78,10 @@ describe('a database that is removed under a control plane', () => {
     take('', '-wal', '-shm');
     expect(await submit(plane, key, 'after')).toMatchObject({
       status: 503,
-      body: { code: 'UNAVAILABLE' },
+      body: {
+        code: 'UNAVAILABLE',
+        detail: expect.stringMatching(/^The files of its database were taken away/),
+      },
     });
     // Reading too, with a key and without.
     for (const path of ['/tasks', '/doctor', '/'])

@@ -153,7 +153,7 @@ it('lets those who repeat a commit wait for it that was refused since its files 
   expect(await state(refused)).toBe('UNAVAILABLE');
   unlinkSync(folder);
   renameSync(away, folder);
-  expect(store.lost).toBe(false);
+  expect(store.lost).toBeUndefined();
   const repeated = store.write((tx) => tx.tasks({ project: 'p', limit: 10 }));
   const read = count();
   expect(await state(repeated)).toBe('open');
@@ -256,7 +256,7 @@ describe('a disk that could not keep a commit', () => {
       message: expect.stringMatching(/could not keep.*EIO.*What was acknowledged was on the disk/s),
       hint: expect.stringContaining('start it anew'),
     });
-    expect(store.lost).toBe(true);
+    expect(store.lost).toBe('disk');
     expect(losses).toHaveLength(1);
     expect(losses[0]).toMatchObject({ rescued: false, inLog: true });
     expect(notes).toEqual([]);

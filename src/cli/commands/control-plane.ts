@@ -140,9 +140,10 @@ export const controlPlaneCommand = defineCommand({
     await served.stop();
     const { loss } = served;
     if (loss) {
-      const why = loss.inLog
-        ? 'its disk could not keep what was written'
-        : 'files of its data were taken away while it ran';
+      const why =
+        loss.by === 'disk'
+          ? 'its disk could not keep what was written'
+          : 'files of its data were taken away while it ran';
       const text = `Stopped, not in order: ${why}. Next: ${loss.next}`;
       log.error('control-plane.stopped-lost', text, { rescued: loss.rescued });
     } else log.info('control-plane.stopped', 'Stopped in order.');

@@ -5,6 +5,8 @@ import type { Connection } from './connection.ts';
 
 /** What was lost, and whether anything that was acknowledged is. */
 export interface StoreLoss {
+  /** Its files were removed or replaced; or the disk could not keep what was written. */
+  readonly by: 'files' | 'disk';
   readonly error: TaskError;
   /** What somebody does when the control plane has stopped. */
   readonly next: string;
@@ -162,6 +164,7 @@ function lossOfSync(file: string, cause: Error): StoreLoss {
       `The disk could not keep what was written into ${file}-wal (${cause.message}). ${REFUSING}: whether what was asked last is kept shows after a start. What was acknowledged was on the disk before.`,
       'look at the disk of the data folder (failing, full, its network away), and start it anew.',
     ),
+    by: 'disk',
     inLog: true,
   };
 }
@@ -190,6 +193,7 @@ function loss(rescued: boolean, message: string, next: string): StoreLoss {
   const hint = `Stop the control plane; then ${next}`;
   const details = { reason: 'STORE_LOST', rescued };
   return {
+    by: 'files',
     rescued,
     next,
     error: new TaskError('UNAVAILABLE', message, { retryable: true, hint, details }),
