@@ -81,7 +81,7 @@ export async function ended(
       await log.flush();
       throw failed(
         'SESSION_SUPERSEDED',
-        `Another process has taken over worker id "${settings.workerId}": ${end.detail ?? ''} ${kept}`,
+        `Another process has taken over worker id "${settings.workerId}". ${kept}`,
         'Give each worker a --worker-id of its own, or stop the other process. Do not start this one again.',
       );
     case 'key-refused':

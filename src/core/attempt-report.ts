@@ -69,7 +69,7 @@ export function reportOfEnd(line: OpeningLine, end: JobEnd, facts: EndFacts): Te
       return {
         ...lostReport(line, lostReason(facts.stop), facts.begun),
         killed: true,
-        ...outOfTime(facts),
+        ...outOfTime(facts, true),
       };
     case 'died':
       return {
@@ -118,8 +118,12 @@ function lostReason(stop: StopReason | undefined): LostReason {
 }
 
 /** Which limit it was and what to do: `timeout` alone says neither. */
-function outOfTime({ stop, limit }: EndFacts): { readonly message?: string } {
+function outOfTime({ stop, limit }: EndFacts, killed = false): { readonly message?: string } {
   if (stop !== 'timeout' || limit === undefined) return {};
+  if (killed)
+    return {
+      message: `It did not stop when it was told to at its time limit of ${limitWords(limit)}, and had to be killed. Let it heed ctx.signal, and give it more time there, or less to do.`,
+    };
   return {
     message: `It was stopped at its time limit of ${limitWords(limit)}. Give it more time there, or less to do.`,
   };

@@ -1,5 +1,5 @@
 import type { TaskEvent, TaskView } from '../contract/index.ts';
-import { cut } from './detail-words.ts';
+import { cut, withCode } from './detail-words.ts';
 
 /** How the attempts before this moment went, from the journal: what `tasks show` tells beside the state of now. */
 
@@ -42,7 +42,7 @@ export function troubleWords(
 export function why({ kind, data }: TaskEvent, { timeOf }: Pick<Times, 'timeOf'>): string {
   const { code, leaseRanOutAt, message, reason } = data as Record<string, unknown>;
   if (typeof message === 'string' && message !== '')
-    return typeof code === 'string' ? `${code}: ${message}` : message;
+    return typeof code === 'string' ? withCode(code, message) : message;
   if (typeof leaseRanOutAt === 'string')
     return `no word came before its lease ran out at ${timeOf(leaseRanOutAt)}`;
   if (typeof code === 'string') return code;

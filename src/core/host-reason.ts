@@ -1,5 +1,6 @@
 import type { TaskFailure } from '../contract/index.ts';
 import type { JobEnd } from '../ports/carrier.ts';
+import { withCode } from './detail-words.ts';
 
 /**
  * Whether a handler failed for a reason of this host (a dead card, a full disk, a missing program) and not of its task:
@@ -25,7 +26,7 @@ export function hostFault(
 ): string | undefined {
   for (const { code, message } of [error, ...causesOf(error)]) {
     if (HOST_CODE.test(code) || (TEXTS.some((text) => text.test(message)) && !TASKS.test(message)))
-      return code === 'HANDLER_ERROR' || code === '' ? message : `${code}: ${message}`;
+      return code === 'HANDLER_ERROR' ? message : withCode(code, message);
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 import type { TaskEvent } from '../contract/index.ts';
-import { cut as cutTo, detailWords } from './detail-words.ts';
+import { cut as cutTo, detailWords, withCode } from './detail-words.ts';
 import { durationWords } from './duration-words.ts';
 
 /**
@@ -31,7 +31,7 @@ export function dataWords(data: TaskEvent['data'], timeOf: (at: string) => strin
     }
     if (name === 'error' && typeof value === 'object') {
       const { code, message } = value as { code?: string; message?: string };
-      words.push(`${code ?? 'error'}: ${cut(message ?? '')}`);
+      words.push(withCode(code ?? 'error', cut(message ?? '')));
     } else if (name === 'details' && typeof value === 'object')
       words.push(...detailWords(value as Record<string, unknown>, timeOf).map(cut));
     else if (typeof value !== 'object') words.push(`${spaced(name)} ${cut(String(value))}`);

@@ -1,5 +1,6 @@
 import { taskErrorCodes } from '../contract/errors.ts';
 import type { TaskErrorView, TaskView } from '../contract/index.ts';
+import { withCode } from './detail-words.ts';
 import { durationWords } from './duration-words.ts';
 import { EFFECT_MAY_BE, isCatalogued, isResolved } from './failures.ts';
 import { saysNotServed } from './waiting-for.ts';
@@ -23,7 +24,7 @@ export function noteOf(task: TaskView): string {
   }
   if (!error) return '';
   if (isResolved(error)) return oneLine(error.message);
-  return `${error.code}: ${shortReason(error)}${usedUp(task) ? ` (${attemptWords(task)})` : ''}`;
+  return `${withCode(error.code, shortReason(error))}${usedUp(task) ? ` (${attemptWords(task)})` : ''}`;
 }
 
 /** How long it took: ` 4 min after submit, 3 min after its start`; empty while it has not ended. */

@@ -41,12 +41,12 @@ export function startCall(handler: Handler, job: CallJob, door: ContextDoor): Ru
   });
   const crashed = (thrown: unknown) => {
     if (over) return;
-    const { brand, failure, opinion, stack } = readThrown(thrown, folderOf(handler, job));
+    const { brand, failure, opinion, stack, caused } = readThrown(thrown, folderOf(handler, job));
     if (control.stopped && !opinion) return settle({ how: 'stopped' });
-    if (brand === 'unknown') return settle({ how: 'unknown', error: failure });
-    // The report has its message and the places in the handler's own code; the log has the whole stack.
-    if (brand === undefined && stack !== undefined) door.log('error', stack);
-    settle({ how: 'threw', error: failure });
+    // The report has messages and places in the handler's own code; the log has the whole stacks. An error of ours was
+    // thrown on purpose: there is more to say only where another one led to it.
+    if (stack !== undefined && (brand === undefined || caused)) door.log('error', stack);
+    settle({ how: brand === 'unknown' ? 'unknown' : 'threw', error: failure });
   };
   run(handler, job, control).then(settle, crashed);
   return {

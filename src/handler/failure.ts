@@ -9,15 +9,17 @@ import { isDeeperThan, toJson } from '../contract/json.ts';
 import { bounds } from '../contract/limits.ts';
 import { ERROR_BRAND, type ErrorBrand } from './errors.ts';
 import { rooted } from './paths.ts';
-import { ownFrames } from './place.ts';
+import { foldersOf, ownFrames } from './place.ts';
 
 export interface Thrown {
   readonly brand: ErrorBrand | undefined;
   readonly failure: TaskFailure;
   /** Says more than "I was interrupted": counts also after the handler was told to stop. */
   readonly opinion: boolean;
-  /** For the task's log; `undefined` where there is none. */
+  /** For the task's log, with those of its causes and parts; `undefined` where there is none. */
   readonly stack: string | undefined;
+  /** The error was made because of others, which it may not name. */
+  readonly caused: boolean;
 }
 
 const CODE = /^[A-Z][A-Z0-9_]*$/;
@@ -25,6 +27,9 @@ const CODE_CHARS = 100;
 /** Causes and parts of an AggregateError that are told, and characters of each. */
 const CAUSES = 3;
 const CAUSE_CHARS = 500;
+/** Places in the handler's own code that are told of an error, and of each of its causes and parts. */
+const FRAMES = 5;
+const CAUSE_FRAMES = 2;
 
 /**
  * Reads what was thrown. Never throws.
@@ -33,8 +38,9 @@ const CAUSE_CHARS = 500;
 export function readThrown(thrown: unknown, folder: string): Thrown {
   const brand = read(thrown, ERROR_BRAND) as ErrorBrand | undefined;
   const own = ownCode(thrown);
-  const stack = read(thrown, 'stack');
-  const details = detailsOf(thrown, brand === undefined ? stack : undefined, folder);
+  const causes = causesOf(thrown);
+  const parts = partsOf(thrown);
+  const details = detailsOf(thrown, causes, parts, ofOurs(brand) ? undefined : folder);
   const retryAfterMs = brand === 'retryable' ? duration(read(thrown, 'retryAfterMs')) : undefined;
   return {
     brand,
@@ -49,8 +55,14 @@ export function readThrown(thrown: unknown, folder: string): Thrown {
       brand === 'retryable' ||
       brand === 'unknown' ||
       (brand === undefined && own !== undefined && !isInterruption(thrown, own)),
-    stack: typeof stack === 'string' ? cutText(stack, bounds.messageChars) : undefined,
+    stack: stacksOf(thrown, causes, parts),
+    caused: causes.length + parts.length > 0,
   };
+}
+
+/** Made by us and not by the handler: where that was helps nobody. */
+function ofOurs(brand: ErrorBrand | undefined): boolean {
+  return brand === 'stop' || brand === 'effect-refused';
 }
 
 /** The message of anything that was thrown, bounded. Never throws. */
@@ -112,11 +124,15 @@ function describe(thing: unknown): string {
   }
 }
 
-/** The error's own `details`, and its name, place in the code, causes and parts beside them. */
+/**
+ * The error's own `details`, and its name, place in the code, causes and parts beside them.
+ * @param folder `undefined` where no place is told.
+ */
 function detailsOf(
   thrown: unknown,
-  stack: unknown,
-  folder: string,
+  causes: readonly unknown[],
+  parts: readonly unknown[],
+  folder: string | undefined,
 ): Record<string, unknown> | undefined {
   const given = read(thrown, 'details');
   const details: Record<string, unknown> = given === undefined ? {} : boundedDetails(given);
@@ -124,17 +140,68 @@ function detailsOf(
   if (typeof name === 'string' && !ORDINARY.has(name)) {
     details.name ??= cutText(name, CODE_CHARS);
   }
-  if (typeof stack === 'string') {
-    const message = read(thrown, 'message');
-    const frames = ownFrames(stack, typeof message === 'string' ? message : '', folder);
-    if (frames.length > 0) details.stack ??= frames;
-  }
-  const causes = causesOf(thrown);
-  if (causes.length > 0) details.causes ??= causes;
-  const parts = read(thrown, 'errors');
-  if (isArray(parts) && parts.length > 0) details.errors ??= parts.slice(0, CAUSES).map(brief);
-  return Object.keys(details).length === 0 ? undefined : details;
+  const folders = folder === undefined ? undefined : foldersOf(folder);
+  if (details.stack === undefined) Object.assign(details, placesOf(thrown, folders, FRAMES));
+  const whole = withOthers(details, causes, parts, folders);
+  // What is too large is left out as a whole later on: places of causes are the least of it.
+  const told =
+    Buffer.byteLength(JSON.stringify(whole)) > bounds.detailsBytes
+      ? withOthers(details, causes, parts, undefined)
+      : whole;
+  return Object.keys(told).length === 0 ? undefined : told;
 }
+
+function withOthers(
+  details: Record<string, unknown>,
+  causes: readonly unknown[],
+  parts: readonly unknown[],
+  folders: readonly string[] | undefined,
+): Record<string, unknown> {
+  const told = { ...details };
+  if (causes.length > 0) told.causes ??= causes.map((cause) => brief(cause, folders));
+  if (parts.length > 0) told.errors ??= parts.map((part) => brief(part, folders));
+  return told;
+}
+
+/** `stack` and `thrownIn` of an error: where in the handler's own code it was thrown, or what was called there. */
+function placesOf(thrown: unknown, folders: readonly string[] | undefined, max: number) {
+  const stack = read(thrown, 'stack');
+  if (folders === undefined || typeof stack !== 'string') return {};
+  const message = read(thrown, 'message');
+  const own = ownFrames(stack, typeof message === 'string' ? message : '', folders, max);
+  if (own.frames.length === 0) return {};
+  return {
+    stack: own.frames,
+    ...(own.thrownIn === undefined ? {} : { thrownIn: own.thrownIn }),
+  };
+}
+
+/** Its stack and those of its causes and parts, one after the other: names, messages and places, nothing else. */
+function stacksOf(
+  thrown: unknown,
+  causes: readonly unknown[],
+  parts: readonly unknown[],
+): string | undefined {
+  const others = [
+    ...causes.map((cause) => ['cause', cause] as const),
+    ...parts.map((part, index) => [`error ${index + 1}`, part] as const),
+  ];
+  const stack = read(thrown, 'stack');
+  if (typeof stack !== 'string' && others.length === 0) return undefined;
+  // One with a message of many megabytes leaves the others their room.
+  const chars = (others.length === 0 ? 1 : 0.5) * bounds.messageChars;
+  const each = Math.floor(chars / others.length) - OTHER_CHARS;
+  return [
+    cutText(typeof stack === 'string' ? stack : messageOf(thrown), chars),
+    ...others.map(([what, other]) => {
+      const text = read(other, 'stack');
+      return `[${what}]: ${cutText(typeof text === 'string' && text !== '' ? text : messageOf(other), each)}`;
+    }),
+  ].join('\n');
+}
+
+/** For `[error 3]: ` and the end of a line. */
+const OTHER_CHARS = 16;
 
 /** Names that say nothing beyond the code. */
 const ORDINARY = new Set([
@@ -169,18 +236,40 @@ function causesOf(thrown: unknown): unknown[] {
   let cause = read(thrown, 'cause');
   while (cause !== undefined && causes.length < CAUSES && !seen.has(cause)) {
     seen.add(cause);
-    causes.push(brief(cause));
+    causes.push(cause);
     cause = read(cause, 'cause');
   }
   return causes;
 }
 
-function brief(thrown: unknown): unknown {
+/** What an AggregateError is made of. */
+function partsOf(thrown: unknown): readonly unknown[] {
+  const parts = read(thrown, 'errors');
+  try {
+    return isArray(parts) ? parts.slice(0, CAUSES) : [];
+  } catch {
+    return []; // A proxy.
+  }
+}
+
+function brief(thrown: unknown, folders: readonly string[] | undefined): unknown {
+  const name = read(thrown, 'name');
   const code = read(thrown, 'code');
   return {
-    message: cutText(messageOf(thrown), CAUSE_CHARS),
+    message: cutText(
+      read(thrown, 'message') === '' ? ofParts(thrown) : messageOf(thrown),
+      CAUSE_CHARS,
+    ),
+    ...(typeof name === 'string' && !ORDINARY.has(name) ? { name: cutText(name, CODE_CHARS) } : {}),
     ...(typeof code === 'string' ? { code: cutText(code, CODE_CHARS) } : {}),
+    ...placesOf(thrown, folders, CAUSE_FRAMES),
   };
+}
+
+/** Node says nothing of a connection that failed for each address of a name: its parts do. */
+function ofParts(thrown: unknown): string {
+  const parts = partsOf(thrown);
+  return (parts.length === 0 ? [thrown] : parts).map(messageOf).join('; ');
 }
 
 function isArray(thing: unknown): thing is unknown[] {

@@ -23,6 +23,9 @@ export const fixtures = [
   'waits',
 ] as const;
 
+/** In the fixture that throws. */
+const PLACES = expect.arrayContaining([expect.stringMatching(/throws(@1)?\.mjs:\d+$/)]);
+
 /** What every carrier promises. `cannot`: promises that this form cannot keep, with the reason. */
 export function carrierCases(
   name: string,
@@ -173,7 +176,10 @@ export function carrierCases(
       expect(await run('throws', { thing: 'cause' })).toMatchObject({
         error: {
           details: {
-            causes: [{ message: 'middle' }, { message: 'inner', code: 'ECONNREFUSED' }],
+            causes: [
+              { message: 'middle', stack: PLACES },
+              { message: 'inner', code: 'ECONNREFUSED', stack: PLACES },
+            ],
           },
         },
       });
@@ -205,12 +211,17 @@ export function carrierCases(
           message: 'busy',
           retryable: true,
           retryAfterMs: 1501,
-          details: { queue: 3 },
+          details: { queue: 3, stack: PLACES },
         },
       });
       expect(await run('throws', { thing: 'retryablePlain' })).toEqual({
         how: 'threw',
-        error: { code: 'HANDLER_ERROR', message: 'busy', retryable: true },
+        error: {
+          code: 'HANDLER_ERROR',
+          message: 'busy',
+          retryable: true,
+          details: { stack: PLACES },
+        },
       });
       expect(await run('throws', { thing: 'foreign' })).toMatchObject({
         how: 'threw',
@@ -222,8 +233,29 @@ export function carrierCases(
           code: 'OUTCOME_UNKNOWN',
           message: 'no answer from the bank',
           retryable: false,
+          details: { stack: PLACES },
         },
       });
+    });
+
+    it('writes no stack of an error of ours to the task’s log but where another one led to it', async () => {
+      for (const [thing, lines] of [
+        ['retryable', []],
+        ['unknown', []],
+        [
+          'unknownCaused',
+          [
+            {
+              level: 'error',
+              text: expect.stringMatching(/no answer(?:.|\n)*\n\[cause\]: Error: reset\n/),
+            },
+          ],
+        ],
+      ] as const) {
+        const running = start('throws', { thing });
+        await running.ended;
+        expect(running.told.lines).toMatchObject(lines);
+      }
     });
 
     it.each([

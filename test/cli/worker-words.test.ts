@@ -6,6 +6,7 @@ import { workerColumns, workerNotes } from '../../src/cli/views/worker-view.ts';
 import type { WorkerCall } from '../../src/cli/worker-agent.ts';
 import { ended } from '../../src/cli/worker-words.ts';
 import type { WorkerView } from '../../src/contract/index.ts';
+import { withCode } from '../../src/core/detail-words.ts';
 
 /** What people read of losses, paused types and handlers that do not go. */
 const T = '2026-01-01T00:00:00.000Z';
@@ -40,6 +41,36 @@ it('tells where in its code a handler threw', () => {
     'thrown at lib/money.ts:3, called from demo/pay@1.ts:14',
   ]);
   expect(detailWords({ stack: stack.slice(1) })).toEqual(['thrown at demo/pay@1.ts:14']);
+  expect(detailWords({ stack, thrownIn: 'stripe' })).toEqual([
+    'thrown in stripe, in your code at lib/money.ts:3, called from demo/pay@1.ts:14',
+  ]);
+  expect(detailWords({ stack: [], thrownIn: 'a cellar' })).toEqual([
+    'stack []',
+    'thrownIn a cellar',
+  ]);
+});
+
+it('tells causes and parts of an error in words, with their places', () => {
+  const refused = { message: 'connect ECONNREFUSED 127.0.0.1:1', code: 'ECONNREFUSED' };
+  const declined = { message: 'declined', code: 'E_CARD', name: 'CardError', stack: ['a@1.ts:7'] };
+  expect(detailWords({ causes: [declined, refused], errors: [{ message: 'a' }] })).toEqual([
+    'caused by CardError: E_CARD: declined (thrown at a@1.ts:7)',
+    'caused by connect ECONNREFUSED 127.0.0.1:1',
+    'one of its errors: a',
+  ]);
+  expect(
+    detailWords({ causes: [{ message: 'x', stack: ['b.ts:1', 'a.ts:2'], thrownIn: 'pg' }] }),
+  ).toEqual(['caused by x (thrown in pg, in your code at b.ts:1, called from a.ts:2)']);
+  expect(detailWords({ causes: [{ message: 'x', of: 'mine' }] })).toEqual([
+    'causes [{"message":"x","of":"mine"}]',
+  ]);
+});
+
+it('tells a code once where its message begins with it', () => {
+  expect(withCode('ENOENT', 'ENOENT: no such file')).toBe('ENOENT: no such file');
+  expect(withCode('ENO', 'ENOENT: no such file')).toBe('ENO: ENOENT: no such file');
+  expect(withCode('EACCES', 'refused')).toBe('EACCES: refused');
+  expect(withCode('', 'refused')).toBe('refused');
 });
 
 it('tells what does not have the expected shape as it is', () => {
@@ -48,15 +79,10 @@ it('tells what does not have the expected shape as it is', () => {
       lastProgress: 'soon',
       workerProcess: { went: 'swimming' },
       begunAt: 'yesterday',
-      causes: [{ message: 'x' }],
+      causes: [7],
       nothing: null,
     }),
-  ).toEqual([
-    'lastProgress soon',
-    'worker process: swimming',
-    'begun at yesterday',
-    'causes [{"message":"x"}]',
-  ]);
+  ).toEqual(['lastProgress soon', 'worker process: swimming', 'begun at yesterday', 'causes [7]']);
 });
 
 it('tells which types a worker leaves alone, and which handlers do not go', () => {
@@ -124,6 +150,16 @@ it('tells the reason once, below the table, and of one that has gone what was he
     'was 3 unsent',
   ]);
   expect(workerNotes(gone as unknown as WorkerView, makeStyle(false), 0)).toEqual([]);
+});
+
+it('says once that another process has taken over its worker id', async () => {
+  const detail = 'Another worker has taken over worker id garage; this session is over.';
+  const end = { why: 'superseded', unsent: 0, stopped: 0, detail } as const;
+  const log = { flush: async () => {} };
+  const call = { settings: { workerId: 'garage' } } as WorkerCall;
+  await expect(ended(end, call, { folder: '/s', refused: 0 }, log as never)).rejects.toThrow(
+    /^Another process has taken over worker id "garage"\. Nothing is left in the spool\.$/,
+  );
 });
 
 it('ends a drain with a word about what was refused', async () => {

@@ -55,7 +55,11 @@ describe('the report of an end', () => {
     const limit = timeLimit(4_000, 60_000);
     const message =
       'It was stopped at its time limit of 4 s (timeoutMs of the handler). Give it more time there, or less to do.';
-    expect(told({ how: 'killed' }, { stop: 'timeout', limit })).toMatchObject({ message });
+    expect(told({ how: 'killed' }, { stop: 'timeout', limit })).toMatchObject({
+      killed: true,
+      message:
+        'It did not stop when it was told to at its time limit of 4 s (timeoutMs of the handler), and had to be killed. Let it heed ctx.signal, and give it more time there, or less to do.',
+    });
     expect(told({ how: 'stopped' }, { stop: 'timeout', limit })).toMatchObject({ message });
     expect(told({ how: 'killed' }, { stop: 'drain', limit })).not.toHaveProperty('message');
     expect(timeLimit(undefined, 5)).toEqual({ ms: 5, of: 'policy' });

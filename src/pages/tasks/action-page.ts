@@ -1,7 +1,7 @@
 import type { TaskView } from '../../contract/index.ts';
 import { typeKey } from '../../contract/type-key.ts';
 import { type AttemptSpan, openAttempt, type TimelineItem } from '../../core/attempt-timeline.ts';
-import { detailWords } from '../../core/detail-words.ts';
+import { detailWords, withCode } from '../../core/detail-words.ts';
 import {
   cancelState,
   cancelWords,
@@ -125,7 +125,7 @@ function evidence({ task, timeline }: ActionModel, nowMs: number): Html {
   return html`<section class="evidence" id="evidence"><h2>What is known</h2>
 ${error && html`<p>${code(error.code)}</p>${longText('evidence-message', error.message)}`}
 ${details.length > 0 && html`<ul>${details.map((word, index) => html`<li>${longText(`evidence-${index}`, word)}</li>`)}</ul>`}
-${last?.why !== undefined && last.why !== `${error?.code}: ${error?.message}` && longText('evidence-last', last.why)}
+${last?.why !== undefined && last.why !== (error && withCode(error.code, error.message)) && longText('evidence-last', last.why)}
 ${facts([
   ['Effect key, to look for outside', code(effectKey)],
   [

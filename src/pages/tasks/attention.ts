@@ -2,7 +2,7 @@ import { taskErrorCodes } from '../../contract/errors.ts';
 import type { TaskView } from '../../contract/index.ts';
 import { sentence } from '../../contract/sentence.ts';
 import { cappedWords } from '../../core/count-words.ts';
-import { cut } from '../../core/detail-words.ts';
+import { cut, withCode } from '../../core/detail-words.ts';
 import { durationWords } from '../../core/duration-words.ts';
 import { GATE_PASSED, isCatalogued } from '../../core/failures.ts';
 import { taskPageDefaults } from '../../core/task-page-defaults.ts';
@@ -195,6 +195,7 @@ function failureSections({ failures, among, nowMs }: AttentionData): AttentionSe
     // Where the message begins as the title does, once is enough.
     const known =
       title === undefined || message?.startsWith(title.slice(0, SAME_CHARS)) ? undefined : title;
+    const name = `${code === '' ? 'Failed' : code}${known === undefined ? '' : ` (${known})`}`;
     const one = tasks === 1;
     return {
       id: idOf('failed', type, schemaVersion, code),
@@ -205,7 +206,7 @@ function failureSections({ failures, among, nowMs }: AttentionData): AttentionSe
       },
       beside: counted(tasks, 'task'),
       why: sentences(
-        `${code === '' ? 'Failed' : code}${known === undefined ? '' : ` (${known})`}${message === undefined ? '' : `: ${short(message)}`}`,
+        message === undefined ? name : withCode(name, short(message)),
         // Of many, the newest says how old they are at most.
         one || atMs === undefined
           ? undefined
@@ -265,7 +266,7 @@ function lateWords({ lateReport }: TaskView): string | undefined {
 }
 
 function errorWords({ error }: TaskView): string | undefined {
-  return error && `${error.code}: ${short(error.message)}`;
+  return error && withCode(error.code, short(error.message));
 }
 
 /** One after the other, each ended by a full stop. */
