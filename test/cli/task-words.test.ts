@@ -7,6 +7,8 @@ import { noteOf, outcomeLines, taskColumns, taskLines } from '../../src/cli/view
 import { localTime } from '../../src/cli/views/time-words.ts';
 import { watchToEnd } from '../../src/cli/watch.ts';
 import type { TaskEvent, TaskView } from '../../src/contract/index.ts';
+import { why } from '../../src/core/attempt-words.ts';
+import { dataWords } from '../../src/core/journal-words.ts';
 import { systemClock } from '../../src/system/clock.ts';
 
 /** What `tasks show` tells of the attempts before, and which step comes next. */
@@ -194,4 +196,12 @@ it('a message of many characters is cut in tables, and stands whole once where a
   expect(Math.max(...table.map((line) => line.length))).toBeLessThan(500);
   const long = shown(failed).filter((line) => line.length > 500);
   expect(long).toEqual([`E  ${message}`]);
+});
+
+it('tells a code once in lists, beside the status and in the journal, where the message begins with it', () => {
+  const message = "ENOENT: no such file or directory, open '/x'";
+  const error = { code: 'ENOENT', message, retryable: false };
+  expect(noteOf(task({ status: 'failed', error, finishedAt: AT }))).toMatch(/^ENOENT: no such/);
+  expect(why(event('failed', 1, error), { timeOf: String })).toBe(message);
+  expect(dataWords({ error }, String)).toEqual([message]);
 });
