@@ -269,11 +269,12 @@ export class WorkerContext {
     this.wake.discovery.wake();
   }
 
-  /** No claim asks for more than the contract's own until it is told anew. `true` if that one did. */
+  /** No claim asks for more than the contract's own, nor than was told, until it is told anew. `true` if that one did. */
   claimRefused(max: number): boolean {
     this.batchRefused();
-    if (max <= limits.claimMax) return false;
-    this.limits = { ...this.limits, claimMax: limits.claimMax };
+    const claimMax = Math.min(this.limits.claimMax, limits.claimMax);
+    if (max <= claimMax) return false;
+    this.limits = { ...this.limits, claimMax };
     return true;
   }
 
