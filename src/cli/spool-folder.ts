@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { TaskError } from '../contract/index.ts';
+import { isOwnerHead, OWNER_HEAD_BYTES } from '../spool/layout.ts';
 import type { Call } from './command.ts';
 
 /** Where the spool of a worker lies. Without `--spool` in the state folder: two workers of one machine share none. */
@@ -24,7 +25,21 @@ export function spoolFolderOf({
 /** A worker has used it. One whose owner record is lost is known by all of its folders: others have reports too. */
 export function isSpool(folder: string): boolean {
   const has = (name: string) => existsSync(join(folder, name));
-  return has('owner.json') || FOLDERS.every(has);
+  return FOLDERS.every(has) || hasOwner(join(folder, 'owner.json'));
+}
+
+/** Anybody may have a file of that name. One that cannot be read is taken for ours: what reads the spool says why it cannot. */
+function hasOwner(file: string): boolean {
+  let fd: number | undefined;
+  try {
+    fd = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const head = Buffer.alloc(OWNER_HEAD_BYTES);
+    return isOwnerHead(head.subarray(0, readSync(fd, head)));
+  } catch {
+    return existsSync(file);
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
 }
 
 /** What an opened spool always has. */

@@ -56,7 +56,8 @@ export async function takeSpool(
       // Given back without a word, or removed by hand: then it is back at the holder's next sign of life.
       if (++missing * spoolDefaults.lockLookMs <= spoolDefaults.lockReturnMs) return undefined;
     } else if (state === 'alive') {
-      return { ok: false, error: lockedError(layout, previous, 'alive') };
+      const silentMs = lies && ports.clock.wall() - lies.touchedAtMs;
+      return { ok: false, error: lockedError(layout, previous, 'alive', silentMs) };
     }
     if (lies && state === 'unknown') {
       if (watched && watched.stamp !== lies.stamp)
@@ -218,7 +219,13 @@ export function visitedError(folder: string, owner: Owner, by: string): TaskErro
   );
 }
 
-function lockedError(layout: Layout, owner: Owner | undefined, state: OwnerState): TaskError {
+/** @param silentMs since the lock's last sign of life, where it can be told. */
+function lockedError(
+  layout: Layout,
+  owner: Owner | undefined,
+  state: OwnerState,
+  silentMs = 0,
+): TaskError {
   const { folder } = layout;
   if (!owner)
     return spoolError(
@@ -234,6 +241,16 @@ function lockedError(layout: Layout, owner: Owner | undefined, state: OwnerState
     since: owner.since,
   };
   const who = `worker "${owner.workerId}" (process ${owner.pid} on ${owner.hostName}, since ${owner.since})`;
+  // Its process is there, but this may not be its folder.
+  if (state === 'alive' && silentMs > spoolDefaults.lockSilenceMs)
+    return spoolError(
+      'SPOOL_LOCKED',
+      `The spool ${folder} names ${who} as its holder. That process is there, but has given no sign of life in this folder for ${Math.round(silentMs / 1_000)} s: it is stopped, or this is a copy of its spool.`,
+      {
+        hint: 'Give this worker a spool of its own (`--spool`). What lies in a copy is sent by the worker that has the original.',
+        details,
+      },
+    );
   if (state === 'alive')
     return spoolError('SPOOL_LOCKED', `The spool ${folder} is held by ${who}, which is running.`, {
       details,

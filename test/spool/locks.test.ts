@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { spoolDefaults } from '../../src/core/defaults.ts';
 import { RealSpools } from './real-spool.ts';
 import { reportIds } from './world.ts';
 
@@ -18,6 +19,22 @@ const it = test.extend<{ spools: RealSpools }>({
 });
 
 describe.concurrent('two processes on one spool (F33)', () => {
+  it('of a copy, whose owner runs on elsewhere, says so', async ({ spools }) => {
+    await spools.open();
+    const folder = `${spools.folder}-copy`;
+    await cp(spools.folder, folder, { recursive: true, preserveTimestamps: true });
+    const before = (Date.now() - spoolDefaults.lockSilenceMs) / 1_000 - 60;
+    await utimes(join(folder, 'owner.lock'), before, before);
+    const opened = await spools.tryOpen({ folder, sessionId: 'ses_2' });
+    expect(opened).toMatchObject({
+      ok: false,
+      error: {
+        code: 'SPOOL_LOCKED',
+        message: expect.stringMatching(/names worker "child" .* or this is a copy of its spool\.$/),
+      },
+    });
+  });
+
   it('the second is refused with a clear message, the first is unharmed', async ({ spools }) => {
     const first = spools.start();
     const { opened: pid } = await first.message('opened');

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { TaskError } from '../../contract/index.ts';
-import { isSpoolName } from '../../spool/index.ts';
-import { isSpool } from '../spool-folder.ts';
+import { foreignIn } from '../../spool/accept.ts';
+import { layoutOf } from '../../spool/layout.ts';
+import { systemDisk } from '../../system/disk.ts';
 import type { ServiceDescription } from './description.ts';
 import { cannotBeWritten } from './file-text.ts';
 import type { ServiceId } from './papers.ts';
@@ -86,7 +87,7 @@ export async function checkMachine(
     found.push(`The key file ${service.keyFile} is not there.`);
   if (service.environmentFile !== undefined && !existsSync(join(root, service.environmentFile)))
     found.push(`The file of --environment-file, ${service.environmentFile}, is not there.`);
-  if (service.spoolNamed) found.push(...foreignIn(service.spool, root));
+  if (service.spoolNamed) found.push(...(await othersIn(service.spool, root)));
   if (kind === 'systemd' && scope === 'system' && service.spoolNamed && service.runAs === undefined)
     found.push(
       `The spool ${service.spool} would belong to a user that is made anew for the service; without --spool it lies in /var/lib.`,
@@ -97,16 +98,14 @@ export async function checkMachine(
 }
 
 /** A worker keeps its records beside nothing else, and `uninstall --purge` would have to tell them apart. */
-function foreignIn(spool: string, root: string): string[] {
-  const folder = join(root, spool);
-  if (isSpool(folder)) return [];
+async function othersIn(spool: string, root: string): Promise<string[]> {
   let names: string[];
   try {
-    names = readdirSync(folder);
+    names = await foreignIn(systemDisk(), layoutOf(join(root, spool)));
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOTDIR' ? [`${spool} is no folder.`] : [];
   }
-  const others = names.filter((name) => !isSpoolName(name)).map((name) => JSON.stringify(name));
+  const others = names.map((name) => JSON.stringify(name));
   if (others.length === 0) return [];
   const some = `${others.slice(0, 3).join(', ')}${others.length > 3 ? ', …' : ''}`;
   return [`${spool} holds what is no spool (${some}): give the spool a folder of its own.`];

@@ -3,6 +3,7 @@ import { lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { TaskError } from '../../contract/index.ts';
 import { isSpoolName } from '../../spool/index.ts';
+import { isSessionName } from '../../spool/layout.ts';
 import { plain } from '../style.ts';
 import { safeWay, type Way } from './safe-way.ts';
 import type { ServiceWorld } from './world.ts';
@@ -35,7 +36,7 @@ function removeAsOwner(folder: string): string | undefined {
 
 /** By a shell of the owner, which begins in the folder and follows no link out of it. */
 function removeAs({ folder, uid, gid }: Way, names: readonly string[]): string | undefined {
-  const ours = names.filter(isSpoolName).slice(0, NAMES);
+  const ours = oursOf(folder, names).slice(0, NAMES);
   const { status, stderr, error } = spawnSync(
     '/bin/sh',
     ['-c', REMOVE, 'sh', basename(folder), ...ours],
@@ -54,7 +55,8 @@ function removeAs({ folder, uid, gid }: Way, names: readonly string[]): string |
 }
 
 /** The folder itself goes where its owner may do that, and where it is empty; by no path that others would have to open. */
-const REMOVE = 'here=$1; shift; rm -rf -- "$@" || exit 1; rmdir -- "../$here" 2>/dev/null; exit 0';
+const REMOVE =
+  'here=$1; shift; rm -rf -- "$@" || exit 1; rmdir -- code 2>/dev/null; rmdir -- "../$here" 2>/dev/null; exit 0';
 /** A worker makes some twenty; the rest are leftovers, and a command line has its end. */
 const NAMES = 1_000;
 /** For a spool of some gigabytes on a slow card. */
@@ -63,14 +65,26 @@ const BOUND_MS = 600_000;
 function removeHere(folder: string): string | undefined {
   try {
     if (!lstatSync(folder).isDirectory()) return `${folder} is a link, or no folder`;
-    for (const name of readdirSync(folder).filter(isSpoolName))
+    for (const name of oursOf(folder, readdirSync(folder)))
       rmSync(join(folder, name), { recursive: true, force: true });
+    if (namesIn(join(folder, CODE))?.length === 0) rmdirSync(join(folder, CODE));
     if (namesIn(folder)?.length === 0) rmdirSync(folder);
     return undefined;
   } catch (error) {
     return (error as Error).message;
   }
 }
+
+/** Of `code` only what a session has made there: somebody's project may have that name too. A link is taken away itself. */
+function oursOf(folder: string, names: readonly string[]): string[] {
+  return names.filter(isSpoolName).flatMap((name) => {
+    const path = join(folder, name);
+    if (name !== CODE || !lstatSync(path).isDirectory()) return [name];
+    return (namesIn(path) ?? []).filter(isSessionName).map((session) => join(CODE, session));
+  });
+}
+
+const CODE = 'code';
 
 function namesIn(folder: string): string[] | undefined {
   try {

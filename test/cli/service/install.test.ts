@@ -117,6 +117,7 @@ describe('service install', () => {
       /would belong to a user that is made anew/,
     ],
     ['a spool beside other things', ['--spool', '/srv/photos', '--run-as', 'ada'], /"a\.jpg"/],
+    ["a spool with somebody's code", ['--spool', '/srv/project', '--run-as', 'ada'], /\("code"\)/],
     ['root by a name', ['--run-as', 'root'], /not to run as root/],
     ['root by another name', ['--run-as', 'toor'], /not to run as root/],
     ['two groups in one', ['--group', 'a b'], /"a b" is no name of a group/],
@@ -128,6 +129,7 @@ describe('service install', () => {
     const { root, run, args, put, bin } = await machine();
     put('/srv/closed/x', '');
     put('/srv/photos/a.jpg', '');
+    put('/srv/project/code/main.py', '');
     writeFileSync(join(bin, 'id'), '#!/bin/sh\n[ "$3" = toor ] && echo 0 || echo 1234\n');
     put('/scratch/h/x', '');
     chmodSync(join(root, '/srv/closed'), 0o700);

@@ -100,6 +100,24 @@ describe.skipIf(!root)('a purge by root', () => {
     expect(readdirSync(victim)).toEqual(['kept']);
   });
 
+  it('leaves of code what no worker has made there, and takes it where that is all', () => {
+    for (const others of [[], ['proj']]) {
+      const { mine, spool } = state();
+      const code = join(mine, 'spool/garage/code');
+      for (const name of [`ses_${'a'.repeat(32)}`, ...others]) {
+        mkdirSync(join(code, name), { recursive: true });
+        writeFileSync(join(code, name, 'file'), '');
+        for (const one of [code, join(code, name)]) chownSync(one, SERVICE, SERVICE);
+      }
+      const says = purge(spool);
+      if (others.length === 0) expect(says).toBe(`Its spool ${spool} is removed too`);
+      else {
+        expect(says).toContain('what else lies there (code) stays');
+        expect(readdirSync(code, { recursive: true }).sort()).toEqual(['proj', 'proj/file']);
+      }
+    }
+  });
+
   it('takes no way through a folder where everybody may rename', () => {
     const folder = temporaryFolder();
     chmodSync(folder, 0o777);
