@@ -141,13 +141,16 @@ function detailsOf(
     details.name ??= cutText(name, CODE_CHARS);
   }
   const folders = folder === undefined ? undefined : foldersOf(folder);
-  if (details.stack === undefined) Object.assign(details, placesOf(thrown, folders, FRAMES));
-  const whole = withOthers(details, causes, parts, folders);
-  // What is too large is left out as a whole later on: places of causes are the least of it.
+  const placed =
+    details.stack === undefined ? { ...details, ...placesOf(thrown, folders, FRAMES) } : details;
+  // What is too large is left out as a whole later on, and the handler's own details with it: what stands beside them goes first.
   const told =
-    Buffer.byteLength(JSON.stringify(whole)) > bounds.detailsBytes
-      ? withOthers(details, causes, parts, undefined)
-      : whole;
+    [
+      withOthers(placed, causes, parts, folders),
+      withOthers(placed, causes, parts, undefined),
+      withOthers(details, causes, parts, undefined),
+      withOthers(details, causes, [], undefined),
+    ].find((some) => Buffer.byteLength(JSON.stringify(some)) <= bounds.detailsBytes) ?? details;
   return Object.keys(told).length === 0 ? undefined : told;
 }
 

@@ -120,6 +120,21 @@ it('bounds the log of an error with causes so that each has room, and its detail
   expect(failure.details?.causes).toMatchObject([{}, { message: 'inner' }]);
 });
 
+it('leaves out what stands beside the details of the handler where all of it would be too much', () => {
+  // Six bytes each where they are sent.
+  const wide = () => new Error('\u0001'.repeat(2_000));
+  const mine = { mine: 'x'.repeat(bounds.detailsBytes / 2 - 100) };
+  const thrown = Object.assign(new AggregateError([wide(), wide(), wide()], 'no'), {
+    cause: Object.assign(wide(), { cause: wide() }),
+    details: mine,
+  });
+  const { details } = told(thrown).failure;
+  expect(details).toMatchObject(mine);
+  expect(details).toHaveProperty('causes');
+  expect(details).not.toHaveProperty('errors');
+  expect(Buffer.byteLength(JSON.stringify(details))).toBeLessThanOrEqual(bounds.detailsBytes);
+});
+
 it('gives code that was made by `new Function` or `eval` the place where it was made', () => {
   const error = new Error('no');
   error.stack = [
