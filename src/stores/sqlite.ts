@@ -48,7 +48,7 @@ export function openSqliteStore(options: SqliteOptions): Store {
       PRAGMA synchronous = ${owns ? 'NORMAL' : 'FULL'};
       PRAGMA foreign_keys = ON;
       PRAGMA temp_store = MEMORY;
-      PRAGMA wal_autocheckpoint = ${owns ? CHECKPOINT_PAGES : CHECKPOINT_PAGES / 16};
+      PRAGMA wal_autocheckpoint = ${owns ? 0 : VISITOR_CHECKPOINT_PAGES};
       PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};
       PRAGMA cache_size = -${WRITER_CACHE_KIB};`);
     if (owns) checkWhole(writer, options.file);
@@ -95,8 +95,11 @@ function checkWhole(c: Connection, file: string): void {
 const CHECKED_BYTES = 67_108_864;
 /** A second process (`keys new`) holds the lock for milliseconds; a slow disk for longer. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** 4 KiB each. SQLite folds the log in itself, inside a commit, where nothing else has (`Checkpoints`: from 16 MB on, 24 MB at most). */
-const CHECKPOINT_PAGES = 16_000;
+/**
+ * 4 KiB each. Where SQLite folds the log in itself, inside a commit: in the owner never (`Checkpoints` does, beside the event loop), also not
+ * once a reader of another process has let go of a log that it has held for long.
+ */
+const VISITOR_CHECKPOINT_PAGES = 1_000;
 /**
  * What a burst left of the log is cut to this when it begins anew: to write over is cheaper than to grow, since a sync of a file that
  * grew writes its length and place too.

@@ -151,6 +151,20 @@ it('folds a short log in after a minute without commits, once, and has no timer 
   }
 });
 
+it('never has SQLite fold the log inside a commit of its owner, however long a reader has held it', async () => {
+  const scripts = vi.spyOn(Connection.prototype, 'script');
+  try {
+    open();
+    stores.push(openSqliteStore({ file, clock, random, migrates: false }));
+    const pages = scripts.mock.contexts
+      .filter((_, i) => scripts.mock.calls[i]?.[0].includes('wal_autocheckpoint'))
+      .map((c) => (c as Connection).values('PRAGMA wal_autocheckpoint')?.[0]);
+    expect(pages).toEqual([0, 1_000]);
+  } finally {
+    scripts.mockRestore();
+  }
+});
+
 it('reads a key once, and again when anybody has changed one', async () => {
   const store = open();
   const visitor = openSqliteStore({ file, clock, random, migrates: false });
