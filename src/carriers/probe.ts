@@ -1,6 +1,7 @@
 /**
  * Loads handlers in a process of its own to learn what they declare. First all together, which takes one process;
- * then one by one whatever has not answered (it hangs, or something ended the process) or has to be asked again.
+ * then one by one whatever has not answered (it hangs, or something ended the process) or has to be asked again. Where a
+ * file holds the thread of that process, a short look at each of the others elsewhere finds those that are behind it.
  */
 import { hostDefaults } from '../core/defaults.ts';
 import type { Probe, Probed } from '../handler/discovery.ts';
@@ -25,28 +26,51 @@ export interface ProbeOptions extends Omit<SpawnOptions, 'role' | 'id'> {
 
 export function createProbe(options: ProbeOptions): Probe {
   let hosts = 0;
-  const probing = { ...options, nextId: () => `${options.marker}/${++hosts}` };
+  const nextId = () => `${options.marker}/${++hosts}`;
   return async (files, early) => {
     const results = new Map<string, Probed>();
+    const over = new AbortController();
+    const signals = [over.signal, ...(options.signal ? [options.signal] : [])];
+    const signal = AbortSignal.any(signals);
+    const probing: Probing = { ...options, nextId, signal };
     let quiet: Timer | undefined;
+    let looking = false;
+    const tell = () => early?.(new Map(results));
     const got = (file: string, result: Probed) => {
+      // Of two that looked at it the first one counts.
+      if (results.has(file)) return;
       results.set(file, result);
-      if (early === undefined) return;
       quiet?.cancel();
-      quiet = options.clock.timer(hostDefaults.probeSlowMs, () => early(new Map(results)));
+      if (results.size === files.length) over.abort();
+      else if (early && !looking) quiet = options.clock.timer(hostDefaults.probeSlowMs, tell);
     };
-    if (files.length > 1)
-      await load(files, probing, (answer) => {
+    const eachOfRest = async (look: (file: string) => Promise<Probed | undefined>) => {
+      const rest = files.filter((file) => !results.has(file));
+      const lane = async () => {
+        for (let file = rest.shift(); file !== undefined; file = rest.shift()) {
+          if (signal.aborted) return;
+          const result = results.has(file) ? undefined : await look(file);
+          if (result !== undefined) got(file, result);
+        }
+      };
+      await Promise.all(Array.from({ length: hostDefaults.probesAtOnce }, lane));
+    };
+    if (files.length > 1) {
+      const held = Promise.withResolvers<true>();
+      const heard = (answer: Answer) => {
         if (answer.t === 'loaded' || !answer.unplaced) got(answer.file, probed(answer));
-      });
-    const rest = files.filter((file) => !results.has(file));
-    const lane = async () => {
-      for (let file = rest.shift(); file !== undefined; file = rest.shift()) {
-        if (options.signal?.aborted) return;
-        got(file, await loadAlone(file, probing));
+      };
+      const together = load(files, probing, heard, () => held.resolve(true));
+      if ((await Promise.race([together, held.promise])) === true) {
+        looking = true;
+        quiet?.cancel();
+        await eachOfRest((file) => lookShortly(file, probing));
+        looking = false;
+        if (results.size > 0 && results.size < files.length) tell();
       }
-    };
-    await Promise.all(Array.from({ length: hostDefaults.probesAtOnce }, lane));
+      await together;
+    }
+    await eachOfRest((file) => loadAlone(file, probing));
     quiet?.cancel();
     return results;
   };
@@ -68,11 +92,15 @@ interface Probing extends ProbeOptions {
   nextId(): string;
 }
 
-/** One process: loads the files until all have answered, none answers for too long, or the process ends. */
+/**
+ * One process: loads the files until all have answered, none answers for too long, or the process ends.
+ * @param held is called where a file holds its thread, perhaps more than once.
+ */
 async function load(
   files: readonly string[],
   options: Probing,
   heard?: (answer: Answer) => void,
+  held?: () => void,
 ): Promise<Session> {
   const { clock, keepIn, log, probeMs = hostDefaults.probeMs, signal } = options;
   const answers = new Map<string, Answer>();
@@ -86,11 +114,23 @@ async function load(
     });
   let silence = timer(hostDefaults.probeStartMs);
   const slow = clock.timer(hostDefaults.probeSlowMs, () => tellSlow(files, answers, up, log));
+  let asked: Timer | undefined;
+  const askLater = () => {
+    asked?.cancel();
+    if (held === undefined) return;
+    asked = clock.timer(hostDefaults.probeAskMs, () => {
+      host.write(encodeFrame({ t: 'ping' }));
+      asked = clock.timer(hostDefaults.probeHeldMs, held);
+    });
+  };
   const answered = Promise.withResolvers<undefined>();
   const alone = files.length === 1;
   host.listener = {
     frame: (frame) => {
       if (frame.t !== 'loaded' && frame.t !== 'not-loaded' && frame.t !== 'pong') return;
+      askLater();
+      // It gives way, and goes on waiting for a file.
+      if (frame.t === 'pong' && up) return;
       up = true;
       silence.cancel();
       silence = timer(probeMs);
@@ -113,6 +153,7 @@ async function load(
   const gone = await Promise.race([host.gone, answered.promise]);
   silence.cancel();
   slow.cancel();
+  asked?.cancel();
   signal?.removeEventListener('abort', end);
   return { answers, ...(gone && { gone }), up, timedOut, stderr: host.stderrTail.text };
 }
@@ -133,8 +174,18 @@ function tellSlow(
 
 const SLOW_TOLD = 3;
 
+/** While it may still answer elsewhere; `undefined`: it takes long here too, which says nothing yet. */
+async function lookShortly(file: string, options: Probing): Promise<Probed | undefined> {
+  const session = await load([file], { ...options, probeMs: hostDefaults.probeSlowMs });
+  return session.timedOut ? undefined : judged(file, session, options);
+}
+
 async function loadAlone(file: string, options: Probing): Promise<Probed> {
-  const { answers, gone, stderr, timedOut, up } = await load([file], options);
+  return judged(file, await load([file], options), options);
+}
+
+function judged(file: string, session: Session, options: Probing): Probed {
+  const { answers, gone, stderr, timedOut, up } = session;
   const answer = answers.get(file);
   if (answer !== undefined) return probed(answer, placeIn(stderr));
   if (gone?.notStarted !== undefined) {

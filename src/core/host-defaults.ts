@@ -28,6 +28,10 @@ export const hostDefaults = {
   probeMs: 10 * SECOND,
   /** A load that takes this long is told, so that a start does not wait in silence. */
   probeSlowMs: 3 * SECOND,
+  /** Silent for this long while it loads several, a process is asked whether it still gives way … */
+  probeAskMs: 1_500,
+  /** … and without an answer for this long one of its files holds its thread: the others are looked at elsewhere, before `probeSlowMs` tells what there is. */
+  probeHeldMs: SECOND,
   /** Of why a file cannot be served, in presence and status: a worker tells many, and each task that waits for one repeats it. */
   unservedToldChars: 1_000,
   /** Modules loaded for discovery at the same time: as many cores as the smallest machine has. */

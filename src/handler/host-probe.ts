@@ -14,6 +14,7 @@ export function serveProbes(channel: Channel): void {
   channel.send({ t: 'pong' });
   let graph: ModuleGraph | undefined;
   channel.onFrame((frame) => {
+    if (frame.t === 'ping') return channel.send({ t: 'pong' });
     if (frame.t !== 'load') return;
     const { file, alone = false, keepIn } = frame;
     if (keepIn !== undefined) graph ??= recordModules();

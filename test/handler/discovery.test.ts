@@ -348,6 +348,31 @@ describe('modules, loaded in a process of their own', () => {
     expect(told(found)).toEqual([['bad@1', 'error', undefined]]);
   });
 
+  it('tells those behind a file that holds its thread, and takes that file too when it has loaded', async () => {
+    write({
+      'a@1.mjs': GOOD,
+      'holds@1.mjs':
+        'import { existsSync } from "node:fs"; while (!existsSync(new URL("go", import.meta.url))); export default () => 1;',
+      'z@1.mjs': GOOD,
+      'z@2.mjs': 'throw new Error("no database here");',
+    });
+    const probe = createProbe({
+      ...{ clock: systemClock(), log: memoryLog(), command: hostCommand, marker },
+      ...{ env: process.env, probeMs: 60_000 },
+    });
+    const early: Discovery[] = [];
+    const found = await discoverHandlers({
+      ...{ folder, probe },
+      early: (discovery) => {
+        early.push(discovery);
+        write({ go: '' });
+      },
+    });
+    expect(early.map(keys)).toEqual([['a@1', 'z@1']]);
+    expect(keys(found)).toEqual(['a@1', 'holds@1', 'z@1']);
+    expect(found.problems).toMatchObject([{ type: 'z@2' }]);
+  });
+
   it('ends what still loads when nobody waits for it', async () => {
     write({ 'a@1.mjs': GOOD, 'hangs@1.mjs': 'await new Promise(() => {});' });
     const left = new AbortController();
