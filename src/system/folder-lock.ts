@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { type BigIntStats, close, fstatSync, futimes, open, rmSync, stat, statSync } from 'node:fs';
+import {
+  type BigIntStats,
+  close,
+  constants,
+  fstatSync,
+  futimes,
+  open,
+  rmSync,
+  stat,
+  statSync,
+} from 'node:fs';
 import { link, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -46,7 +56,7 @@ interface Holding {
 /** `undefined` if something lies there: also the folder that earlier versions made. */
 async function take(path: string, how: Holding): Promise<HeldFile | undefined> {
   try {
-    const fd = await opened(path, 'wx', 0o600);
+    const fd = await opened(path, MADE_HERE, 0o600);
     return new HeldFile(path, fd, fstatSync(fd, BIG), how);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
@@ -164,6 +174,13 @@ function same(one: FileId, other: FileId): boolean {
 
 /** The file is open no more, as after an NFS server forgot it: its number may be another's, and no sign of life arrives. */
 const FORGOTTEN: ReadonlySet<string | undefined> = new Set(['ESTALE', 'EBADF']);
+
+/**
+ * Made by this call or not at all, and never written: a file that is open for writing keeps its disk from being made read-only.
+ * Windows sets the time of no file that was opened to be read.
+ */
+const MADE_HERE =
+  process.platform === 'win32' ? 'wx' : constants.O_RDONLY | constants.O_CREAT | constants.O_EXCL;
 
 const heldFiles = new Set<HeldFile>();
 let leavesAtExit = false;
