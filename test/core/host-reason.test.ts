@@ -33,7 +33,7 @@ describe('is the host’s', () => {
     [
       'a cause',
       threw('Could not render.', 'HANDLER_ERROR', causes('ENOMEM: no memory', 'ENOMEM')),
-      'ENOMEM: ENOMEM: no memory',
+      'ENOMEM: no memory',
     ],
     [
       'a cause by its text',

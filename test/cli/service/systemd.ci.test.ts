@@ -266,8 +266,10 @@ describe.skipIf(why !== undefined)('a worker under systemd', () => {
     expect(code).toBe(0);
     const ended = await (await where({}, 'ada')).result();
     expect(ended).toMatchObject({ status: 'succeeded', result: { uid, told: {} } });
-    const status = await worker('service', 'status', '--user');
-    expect(status.out).toContain(`nothing is owed, in ${home}/.local/state/interlock/spool/ada`);
+    // That its report was answered is marked on the disk a moment later.
+    await expect
+      .poll(async () => (await worker('service', 'status', '--user')).out, { timeout: 10_000 })
+      .toContain(`nothing is owed, in ${home}/.local/state/interlock/spool/ada`);
     expect((await asAda('systemctl', '--user', 'reload', UNIT)).code).toBe(0);
     const gone = await worker('service', 'uninstall', '--user', '--purge', '--yes');
     expect(gone.err).toMatch(/is stopped and removed\. Its spool \S+ is removed too\./);
