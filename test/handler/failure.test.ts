@@ -31,7 +31,7 @@ it('tells the places in the handler’s own code, as seen from the handlers fold
         'node:internal/process/task_queues:104:5',
         'file:///srv/handlers/lib/money.ts:3:7',
         '/srv/handlers/demo/pay@1.ts:14:21',
-        '/home/alice/app/shared/util.ts:8:1',
+        '/data/alice/app/shared/util.ts:8:1',
       ),
     ),
   ).toEqual(['lib/money.ts:3', 'demo/pay@1.ts:14', '…/shared/util.ts:8']);
