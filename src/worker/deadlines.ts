@@ -29,6 +29,8 @@ export class Deadlines {
   stop(): void {
     for (const row of this.#rows.values()) {
       row.timer?.cancel();
+      // One that stops all may have others of its moment behind it.
+      for (const one of row.waiting) one.cancel();
       row.waiting = [];
     }
     this.#rows.clear();

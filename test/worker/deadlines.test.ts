@@ -49,6 +49,18 @@ it('delays none by what is asked for while another is called', async () => {
   expect(armed()).toBe(3);
 });
 
+it('calls nothing any more once it was stopped, also by one of the same moment', async () => {
+  const { clock, deadlines } = made();
+  const called: string[] = [];
+  deadlines.after(100, () => {
+    called.push('a');
+    deadlines.stop();
+  });
+  deadlines.after(100, () => called.push('b'));
+  await clock.time.until(clock.sleep(400), 1_000);
+  expect(called).toEqual(['a']);
+});
+
 it('has one timer for a thousand that are cancelled', async () => {
   const { clock, deadlines, armed } = made();
   for (let n = 0; n < 1_000; n++) deadlines.after(1_000, () => {}).cancel();
