@@ -59,6 +59,19 @@ function write(files: Record<string, string>): void {
 }
 
 const keys = (found: Discovery) => found.handlers.map((h) => `${h.type}@${h.schemaVersion}`);
+
+/** What is told early, and what is found in the end; with the first word comes the file `go`. */
+async function foundEarly(probe: Probe) {
+  const early: Discovery[] = [];
+  const found = await discoverHandlers({
+    ...{ folder, probe },
+    early: (discovery) => {
+      early.push(discovery);
+      write({ go: '' });
+    },
+  });
+  return { early, found };
+}
 const told = (found: Discovery) => found.problems.map((p) => `${p.severity} ${p.code} ${p.file}`);
 const GOOD = 'export default () => 1;';
 
@@ -331,14 +344,7 @@ describe('modules, loaded in a process of their own', () => {
     const probe = createProbe({
       ...{ clock: hasty(), log: memoryLog(), command: hostCommand, marker, env: process.env },
     });
-    const early: Discovery[] = [];
-    const found = await discoverHandlers({
-      ...{ folder, probe },
-      early: (discovery) => {
-        early.push(discovery);
-        write({ go: '' });
-      },
-    });
+    const { early, found } = await foundEarly(probe);
     expect(early).toHaveLength(1);
     expect(keys(early[0] as Discovery)).toEqual(['a@1']);
     const told = ({ problems }: Discovery) =>
@@ -360,14 +366,7 @@ describe('modules, loaded in a process of their own', () => {
       ...{ clock: systemClock(), log: memoryLog(), command: hostCommand, marker },
       ...{ env: process.env, probeMs: 60_000 },
     });
-    const early: Discovery[] = [];
-    const found = await discoverHandlers({
-      ...{ folder, probe },
-      early: (discovery) => {
-        early.push(discovery);
-        write({ go: '' });
-      },
-    });
+    const { early, found } = await foundEarly(probe);
     expect(early.map(keys)).toEqual([['a@1', 'z@1']]);
     expect(keys(found)).toEqual(['a@1', 'holds@1', 'z@1']);
     expect(found.problems).toMatchObject([{ type: 'z@2' }]);
