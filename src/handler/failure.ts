@@ -144,13 +144,19 @@ function detailsOf(
   const placed =
     details.stack === undefined ? { ...details, ...placesOf(thrown, folders, FRAMES) } : details;
   // What is too large is left out as a whole later on, and the handler's own details with it: what stands beside them goes first.
-  const told =
-    [
-      withOthers(placed, causes, parts, folders),
-      withOthers(placed, causes, parts, undefined),
-      withOthers(details, causes, parts, undefined),
-      withOthers(details, causes, [], undefined),
-    ].find((some) => Buffer.byteLength(JSON.stringify(some)) <= bounds.detailsBytes) ?? details;
+  const less = [
+    () => withOthers(placed, causes, parts, folders),
+    () => withOthers(placed, causes, parts, undefined),
+    () => withOthers(details, causes, parts, undefined),
+    () => withOthers(details, causes, [], undefined),
+  ];
+  let told = details;
+  for (const some of less) {
+    const made = some();
+    if (Buffer.byteLength(JSON.stringify(made)) > bounds.detailsBytes) continue;
+    told = made;
+    break;
+  }
   return Object.keys(told).length === 0 ? undefined : told;
 }
 

@@ -51,9 +51,13 @@ export function placeOf(error: unknown): string | undefined {
     return undefined;
   }
   if (typeof stack !== 'string') return undefined;
-  const parsed = linesOf(stack)[0]?.match(PARSED)?.[1];
+  const lines = linesOf(stack);
+  const parsed = lines[0]?.match(PARSED)?.[1];
   if (parsed !== undefined) return path(parsed);
-  for (const { place } of userFrames(stack)) return place;
+  for (const line of lines) {
+    const found = userFrame(line);
+    if (found !== undefined) return found.place;
+  }
   return undefined;
 }
 
@@ -133,13 +137,6 @@ interface UserFrame {
   readonly place: string;
   /** Of code that was made there by `new Function` or `eval`. */
   readonly made: boolean;
-}
-
-function* userFrames(stack: string): Generator<UserFrame> {
-  for (const line of linesOf(stack)) {
-    const found = userFrame(line);
-    if (found !== undefined) yield found;
-  }
 }
 
 function userFrame(line: string): UserFrame | undefined {

@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
 import type { TaskError } from '../contract/index.ts';
-import type { Disk } from '../ports/disk.ts';
+import type { Disk, Sight } from '../ports/disk.ts';
 import { causeCode, type SpoolErrorCode, spoolError } from './errors.ts';
 import {
   foldersOf,
@@ -26,7 +26,8 @@ export async function refusedFolder(disk: Disk, layout: Layout): Promise<TaskErr
       return spoolError('SPOOL_UNWRITABLE', `The spool ${folder} is ${what}.`);
     }
     const unsafe =
-      (await otherThingsIn(disk, layout)) ?? (await openToOthers(disk, layout, { close: true }));
+      (top && (await otherThingsIn(disk, layout, top))) ??
+      (await openToOthers(disk, layout, { close: true }));
     return unsafe === undefined ? undefined : spoolError('SPOOL_UNSAFE', unsafe);
   } catch (cause) {
     return unusable('SPOOL_UNWRITABLE', 'made or written', folder, cause);
@@ -46,11 +47,10 @@ export function unusable(
 }
 
 /** In words, where a folder that no worker has used holds other things: somebody's home, a project. */
-async function otherThingsIn(disk: Disk, layout: Layout): Promise<string | undefined> {
+async function otherThingsIn(disk: Disk, layout: Layout, top: Sight): Promise<string | undefined> {
   const { folder } = layout;
-  const top = await disk.look(folder, { follow: true });
   // What is to be said of another user's is said by `openToOthers`.
-  if (!top?.ours) return undefined;
+  if (!top.ours) return undefined;
   const others = await foreignIn(disk, layout);
   if (others.length === 0) return undefined;
   const told = others.slice(0, THINGS_TOLD).join(', ');
