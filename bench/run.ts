@@ -79,7 +79,7 @@ function ofProject(bench: Bench): Runs<typeof ROWS.project> {
 
 /** A full queue by one way to run handlers. */
 function drained(aim: string, way: Way): Promise<Row | readonly Row[]> {
-  return drain(bench, way, { most: n(20_000), times, aim });
+  return drain(bench, way, { most: n(60_000), times, aim });
 }
 
 /** A spool of its own beside the same disk with the same bytes, 16 records under way and one. */

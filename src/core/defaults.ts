@@ -137,7 +137,7 @@ export const workerDefaults = {
   reportsAheadGatherMs: 32,
   /** Reports of one call, where the control plane takes so many: at eight thousand tasks a second what gathers in that time. */
   reportsMost: 256,
-  /** Attempts of one claim, where the control plane grants so many: all that may wait here (`aheadDefaults.most`). */
+  /** Attempts of one claim, where the control plane grants so many: half of what may wait here (`aheadDefaults.most`). */
   claimMost: 256,
   /** A batch that is refused whole asks for the limits again, at most this often: each batch with the same bad item is. */
   limitsDoubtGapMs: MINUTE,

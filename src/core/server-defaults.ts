@@ -30,7 +30,7 @@ export const serverDefaults = {
    */
   batch: 256,
   /**
-   * Attempts of one claim, told as `limits.claimMax`: all that a worker may have ahead (`aheadDefaults.most`). With 100 a
+   * Attempts of one claim, told as `limits.claimMax`: half of what a worker may have ahead (`aheadDefaults.most`). With 100 a
    * claim there and back took longer than what it brought. Its answer ends at `limits.batchBytes` all the same.
    */
   claimMax: 256,

@@ -36,8 +36,8 @@ it('claims at most so many, however short the handlers are', () => {
   expect(extra({ ...busy, maxConcurrent: 16, types: [short(0)] })).toBe(most);
 });
 
-it('has so few ahead that one claim brings them, and that no task is given back as often as would end it', () => {
-  expect(most).toBeLessThanOrEqual(workerDefaults.claimMost);
+it('has so few ahead that two claims bring them, and that no task is given back as often as would end it', () => {
+  expect(most).toBeLessThanOrEqual(2 * workerDefaults.claimMost);
   expect(Math.ceil(most / runs)).toBeLessThan(taskDefaults.undeliveredMax);
 });
 
