@@ -5,6 +5,7 @@
  */
 import { aheadInHostDefaults, hostDefaults } from '../core/defaults.ts';
 import { CallTimes, mayBeginUnmarked } from '../core/jobs-ahead.ts';
+import { PassingMap } from '../core/passing-map.ts';
 import type { HandlerCode, Job, JobListener, RunningJob } from '../ports/carrier.ts';
 import { CallEnds } from './call-ends.ts';
 import { Host } from './host.ts';
@@ -37,7 +38,7 @@ class HostPool implements ProcessCarrier {
   readonly #warming = new Set<Host>();
   /** Replaced after their last job, and not gone yet. */
   readonly #worn = new Set<Host>();
-  readonly #queue = new Set<JobRun>();
+  readonly #queue = new PassingMap<JobRun, true>();
   readonly #newProcesses: NewProcesses;
   readonly #context: JobRunContext;
   readonly #starts: HostStarts;
@@ -134,7 +135,7 @@ class HostPool implements ProcessCarrier {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const run of this.#queue) {
+    for (const run of this.#queue.keys()) {
       this.#queue.delete(run);
       run.giveUp(CLOSED);
     }
@@ -146,7 +147,7 @@ class HostPool implements ProcessCarrier {
   }
 
   #place(run: JobRun): void {
-    if (!this.#placed(run)) this.#queue.add(run);
+    if (!this.#placed(run)) this.#queue.set(run, true);
   }
 
   /** False: it has to wait for a host, or for its turn to start one. */
@@ -263,7 +264,7 @@ class HostPool implements ProcessCarrier {
 
   /** Places whoever waits for a host. */
   #next(): void {
-    for (const run of this.#queue) {
+    for (const run of this.#queue.keys()) {
       if (this.#hosts.size >= this.#maxHosts && this.#idle.size === 0) return;
       this.#placed(run);
     }

@@ -1,3 +1,4 @@
+import { PassingMap } from '../core/passing-map.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 
 /**
@@ -9,7 +10,7 @@ export class SameWait<Item> {
   readonly #ms: number;
   readonly #due: (item: Item) => void;
   /** When each is due; the soonest first. */
-  readonly #waiting = new Map<Item, number>();
+  readonly #waiting = new PassingMap<Item, number>();
   #timer: Timer | undefined;
 
   /** @param due called once for each that has waited for `ms`. */

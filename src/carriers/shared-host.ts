@@ -3,6 +3,7 @@
  * ended as soon as none is in it) → gone. What it is told in one turn is written as one piece.
  */
 import { type CallTimes, mayBeginUnmarked } from '../core/jobs-ahead.ts';
+import { PassingMap } from '../core/passing-map.ts';
 import { FrameBatch } from '../handler/frame-batch.ts';
 import type { FromHost, ToHost } from '../handler/protocol.ts';
 import type { HandlerCode, Job, JobEnd } from '../ports/carrier.ts';
@@ -45,7 +46,7 @@ export class SharedHost implements HostListener {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #out: FrameBatch;
-  readonly #runs = new Map<number, SharedRun>();
+  readonly #runs = new PassingMap<number, SharedRun>();
   readonly #waiting = new Set<SharedRun>();
   readonly #times: ReturnType<SharedHostContext['callTimes']>;
   /** A job has begun in it. */

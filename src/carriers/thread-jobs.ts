@@ -4,6 +4,7 @@
  * held this thread reaches its job before that job has begun.
  */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { PassingMap } from '../core/passing-map.ts';
 import type { Carrier, Job, JobEnd, RunningJob, StopReason } from '../ports/carrier.ts';
 import type { Clock } from '../ports/clock.ts';
 import { ThreadBatch } from './thread-batch.ts';
@@ -25,7 +26,7 @@ export function serveJobs(
   begun: BegunCount,
   clock: Clock,
 ): ServedJobs {
-  const running = new Map<number, RunningJob>();
+  const running = new PassingMap<number, RunningJob>();
   let ended = (_job: Job, _end: JobEnd) => {};
   const out = new ThreadBatch<FromHandlers>(port, instead);
   let endWaits = false;

@@ -8,6 +8,7 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { typeKey } from '../contract/type-key.ts';
 import { CallTimes, mayBeginUnmarked } from '../core/jobs-ahead.ts';
+import { PassingMap } from '../core/passing-map.ts';
 import { sdkDefaults } from '../core/sdk-defaults.ts';
 import type {
   Carrier,
@@ -50,7 +51,7 @@ export function createThreadCarrier(options: ThreadCarrierOptions): Carrier {
     takeAll();
     if (!job.begunBy(last)) silent.add(job);
   });
-  const jobs = new Map<number, ThreadJob>();
+  const jobs = new PassingMap<number, ThreadJob>();
   /** By type. */
   const known = new Map<string, JobPorts['times']>();
   const timesOf = ({ type, schemaVersion }: Job) => {

@@ -1,6 +1,8 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
+import { SimulatedMachine } from '../../sim/machine.ts';
+import { SameWait } from '../../src/carriers/same-wait.ts';
 import { PassingMap } from '../../src/core/passing-map.ts';
 import type { Connection } from '../../src/stores/sqlite/connection.ts';
 import { KeptRows } from '../../src/stores/sqlite/kept-rows.ts';
@@ -48,12 +50,27 @@ it('rows that the writer knew for a moment do not stay in memory', () => {
   expect(came).toBeLessThan(MOST_BYTES);
 });
 
-it('attempts that passed through the worker do not stay in memory', async () => {
-  const map = new PassingMap<number, unknown>();
+const waits = () => {
+  const wait = new SameWait<unknown>(new SimulatedMachine().clock, 5, () => {});
+  return { add: (item: unknown) => wait.add(item), remove: (item: unknown) => wait.delete(item) };
+};
+const map = () => {
+  const passing = new PassingMap<unknown, unknown>();
+  return { add: (item: unknown) => passing.set(item, item), remove: passing.delete.bind(passing) };
+};
+
+it.each([
+  ['attempts that passed through the worker', map],
+  ['jobs that were waited for', waits],
+])('%s do not stay in memory', async (_, make) => {
+  const { add, remove } = make();
+  const here: unknown[] = [];
   const pass = async (from: number, to: number) => {
     for (let i = from; i < to; i++) {
-      map.set(i, new Array(PASSED_WORDS).fill(i));
-      map.delete(i - RUNNING);
+      const item = new Array(PASSED_WORDS).fill(i);
+      add(item);
+      here.push(item);
+      if (here.length > RUNNING) remove(here.shift());
       if (i % COMMIT === 0) await undefined;
     }
   };
