@@ -2,7 +2,12 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Checkpoints, foldBeside, foldInside } from '../../src/stores/sqlite/checkpoints.ts';
+import {
+  beginThread,
+  Checkpoints,
+  foldBeside,
+  foldInside,
+} from '../../src/stores/sqlite/checkpoints.ts';
 import { Connection } from '../../src/stores/sqlite/connection.ts';
 
 /** The log is folded into the database beside those who write, and does not grow without end. */
@@ -42,7 +47,7 @@ function folding() {
     close: async () => {},
   };
 }
-const LENGTHS = { start: 1_000, most: 2_000, idle: 250 };
+const LENGTHS = { ready: 100, start: 1_000, most: 2_000, idle: 250 };
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 it('begins while others write, and pauses them for the rest alone; then the log begins anew', async () => {
@@ -70,6 +75,20 @@ it('begins while others write, and pauses them for the rest alone; then the log 
   c.run('INSERT INTO t VALUES (1)');
   expect(log().log).toBeLessThan(10);
   await checkpoints.close();
+});
+
+it('has its thread made ready long before the first fold, once', async () => {
+  let readied = 0;
+  const slow = { ...folding(), ready: () => void readied++ };
+  const checkpoints = new Checkpoints(c, slow, LENGTHS);
+  checkpoints.look();
+  expect(readied).toBe(0);
+  for (const frames of [LENGTHS.ready, 200, 300]) {
+    writeUntil(frames);
+    checkpoints.look();
+    expect(readied).toBe(1);
+  }
+  expect(slow.asked).toHaveLength(0);
 });
 
 it('begins behind the sync of the log that is under way', async () => {
@@ -190,11 +209,22 @@ it('folds a long log at rest, leaves a short one, and keeps the file for what co
   expect(statSync(`${file}-wal`).size).toBe(size);
 });
 
-it('folds in a thread of its own, and by itself where that has ended', async () => {
+it('folds in a thread of its own, made ready or not, and by itself where that has ended', async () => {
   writeUntil(300);
   let instead = 0;
-  const beside = foldBeside(file, { fold: async () => void instead++, close: async () => {} });
+  let begun = 0;
+  const beside = foldBeside(
+    file,
+    { fold: async () => void instead++, close: async () => {} },
+    (name) => {
+      begun++;
+      return beginThread(name);
+    },
+  );
+  beside.ready?.();
+  expect(begun).toBe(1);
   await beside.fold();
+  expect(begun).toBe(1);
   expect(log()).toMatchObject({ log: expect.any(Number) });
   expect(log().checkpointed).toBe(log().log);
   await beside.close();
@@ -221,6 +251,6 @@ it('folds by itself where the process may have no more threads, and asks for one
   await checkpoints.pause;
   expect(log().checkpointed).toBe(log().log);
   await beside.fold();
-  expect(asked).toBe(3);
+  expect(asked).toBe(4);
   await checkpoints.close();
 });

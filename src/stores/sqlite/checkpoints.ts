@@ -3,12 +3,16 @@ import type { Connection } from './connection.ts';
 
 /** Writes what the log holds into the database, as far as that can be done now. Never rejects. */
 export interface Folding {
+  /** What the first fold needs is made now, and nobody waits for it. */
+  ready?(): void;
   fold(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Lengths of the log, in frames: a page of 4 KiB each. */
 export interface LogLengths {
+  /** From here on what folds it in is made ready. */
+  readonly ready: number;
   /** From here on it is folded in while commits go on. */
   readonly start: number;
   /** Here commits wait for it; a group of commands may still come on top. */
@@ -29,6 +33,7 @@ export class Checkpoints {
   #running: Promise<void> | undefined;
   #pause: Promise<void> | undefined;
   #restIsLeft = false;
+  #madeReady = false;
   #commits = 0;
   /** A reader in another process holds on to the log: not tried again before it has grown. */
   #startAt: number;
@@ -61,7 +66,11 @@ export class Checkpoints {
       return;
     }
     const { log } = this.#state();
-    const { start, most } = this.#lengths;
+    const { ready, start, most } = this.#lengths;
+    if (!this.#madeReady && log >= ready) {
+      this.#madeReady = true;
+      this.#folding.ready?.();
+    }
     if (log < start) this.#startAt = start;
     if (log < this.#startAt) return;
     const fold = () => this.#folding.fold();
@@ -124,8 +133,10 @@ export class Checkpoints {
 /**
  * Each fold has the disk sync four times, and commits wait for the end of it: with 1,000 frames that met one of 40 lone tasks. A short
  * log is left alone in short rests: the first commit after a fold syncs the log's head on the event loop, and a start reads it in no time.
+ * A thread's start is 40 ms of processor time: it falls among the first ten lone tasks, where all is cold, and not into the first fold, whose tasks
+ * took three times as long.
  */
-const LOG_LENGTHS: LogLengths = { start: 4_000, most: 6_000, idle: 1_000 };
+const LOG_LENGTHS: LogLengths = { ready: 250, start: 4_000, most: 6_000, idle: 1_000 };
 /** The log may be longer by what the commits between two looks bring: a few hundred frames. */
 const LOOK_EVERY = 4;
 
@@ -144,14 +155,15 @@ export function foldInside(c: Connection): Folding {
 }
 
 /**
- * By a thread with a connection of its own, started when it is needed first; where it cannot be, by `instead`: a process that
- * may have no more threads (`begin` throws) tries again the next time.
+ * By a thread with a connection of its own, started when it is to be ready or needed first; where it cannot be, by `instead`: a process
+ * that may have no more threads (`begin` throws) tries again the next time.
  */
 export function foldBeside(file: string, instead: Folding, begin = beginThread): Folding {
   let thread: Worker | undefined;
   let gone = false;
   let heard = () => {};
   const start = () => {
+    if (thread !== undefined) return;
     thread = begin(file);
     const ended = () => {
       gone = true;
@@ -168,9 +180,16 @@ export function foldBeside(file: string, instead: Folding, begin = beginThread):
       thread?.postMessage(what);
     });
   return {
+    ready() {
+      try {
+        start();
+      } catch {
+        // It is asked for again by the first fold.
+      }
+    },
     async fold() {
       try {
-        if (thread === undefined) start();
+        start();
       } catch {
         return instead.fold();
       }
@@ -185,7 +204,7 @@ export function foldBeside(file: string, instead: Folding, begin = beginThread):
   };
 }
 
-function beginThread(file: string): Worker {
+export function beginThread(file: string): Worker {
   const thread = new Worker(THREAD, {
     eval: true,
     workerData: file,
