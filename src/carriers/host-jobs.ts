@@ -58,6 +58,10 @@ export class HostJobs implements HostListener {
     return this.#jobs.size === 0;
   }
 
+  holdsOnly(n: number): boolean {
+    return this.#jobs.size === 1 && this.#jobs.has(n);
+  }
+
   /** @returns its number. Throws a RangeError where its input is too large. */
   give(run: JobRun): number {
     const host = this.#host;

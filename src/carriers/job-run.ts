@@ -115,8 +115,13 @@ export class JobRun implements RunningJob, HostListener {
       jobs.unused();
       return;
     }
-    // Issued and not waited for. One that only waits there is marked when it is known to have begun.
-    if (vacant) safely(this.#ctx.log, () => void this.#listener.giving?.(host.process.id));
+    // Issued and not waited for. What is given in the same turn goes with it, in one write; of those that are in a host together
+    // each is marked when it is known to have begun.
+    if (vacant)
+      queueMicrotask(() => {
+        if (jobs.holdsOnly(this.#n))
+          safely(this.#ctx.log, () => void this.#listener.giving?.(host.process.id));
+      });
   }
 
   /** Its host has not begun it and never will. */

@@ -122,14 +122,22 @@ export class SharedHost implements HostListener {
     run.at(this);
     if (!this.#host.loaded) this.#waiting.add(run);
     else if (this.#used) {
-      if (!this.#isOneOfMany(run.job)) run.tellGiving(this);
+      if (!this.#maySeeLater(run.job)) run.tellGiving(this);
+      else if (this.#runs.size === 0) this.#tellIfAlone(run);
       this.#give(run);
     } else void this.#giveFirst(run);
   }
 
-  /** A short one among others: that it begins is marked only if it is still at work a moment later, as in a host with jobs ahead. */
-  #isOneOfMany(job: Job): boolean {
-    return this.#runs.size > 0 && this.#times.shortMs !== undefined && mayBeginUnmarked(job);
+  /** A short one: among others, that it begins is marked only if it is still at work a moment later, as in a host with jobs ahead. */
+  #maySeeLater(job: Job): boolean {
+    return this.#times.shortMs !== undefined && mayBeginUnmarked(job);
+  }
+
+  /** What is given in the same turn goes with it, in one write. Before that it is told. */
+  #tellIfAlone(run: SharedRun): void {
+    queueMicrotask(() => {
+      if (this.#runs.size === 1 && this.#runs.get(run.n) === run) run.tellGiving(this);
+    });
   }
 
   /** It was stopped before it was given. */

@@ -19,7 +19,7 @@ carrierCases('shared', async () => {
 });
 
 describe('that a job of a shared host begins', () => {
-  const marksOf = async (shortMs: number | undefined, fence = 1) => {
+  const marksOf = async (shortMs: number | undefined, fence = 1, names = ['a', 'b', 'c']) => {
     const { carrier } = sharedCarrier({
       callTimes: () => ({ add: () => {}, apart: () => {}, shortMs }),
     });
@@ -33,17 +33,18 @@ describe('that a job of a shared host begins', () => {
       });
     try {
       await job('first').ended;
-      const jobs = ['a', 'b', 'c'].map(job);
+      const jobs = names.map(job);
       await Promise.all(jobs.map(({ ended }) => ended));
-      expect(jobs.map(({ told }) => told.begun)).toEqual([1, 1, 1]);
+      expect(jobs.map(({ told }) => told.begun)).toEqual(names.map(() => 1));
       return jobs.map(({ told }) => told.giving);
     } finally {
       await carrier.close();
     }
   };
 
-  it('is marked beforehand of the first of short ones that are there together', async () => {
-    expect(await marksOf(0.1)).toEqual([1, 0, 0]);
+  it('is marked beforehand of a short one that comes alone, of none of those that come together', async () => {
+    expect(await marksOf(0.1, 1, ['alone'])).toEqual([1]);
+    expect(await marksOf(0.1)).toEqual([0, 0, 0]);
   });
 
   it('is marked of each where they are not known to be short, and on a second attempt', async () => {
