@@ -58,8 +58,14 @@ export class HostJobs implements HostListener {
     return this.#jobs.size === 0;
   }
 
-  holdsOnly(n: number): boolean {
-    return this.#jobs.size === 1 && this.#jobs.has(n);
+  /**
+   * Calls if none goes to the host in the same write; before that. Of those that are there together each is marked when it is
+   * known to have begun.
+   */
+  ifAlone(n: number, tell: () => void): void {
+    queueMicrotask(() => {
+      if (this.#jobs.size === 1 && this.#jobs.has(n)) tell();
+    });
   }
 
   /** @returns its number. Throws a RangeError where its input is too large. */

@@ -115,13 +115,9 @@ export class JobRun implements RunningJob, HostListener {
       jobs.unused();
       return;
     }
-    // Issued and not waited for. What is given in the same turn goes with it, in one write; of those that are in a host together
-    // each is marked when it is known to have begun.
-    if (vacant)
-      queueMicrotask(() => {
-        if (jobs.holdsOnly(this.#n))
-          safely(this.#ctx.log, () => void this.#listener.giving?.(host.process.id));
-      });
+    // Issued and not waited for.
+    const tell = () => void this.#listener.giving?.(host.process.id);
+    if (vacant) jobs.ifAlone(this.#n, () => safely(this.#ctx.log, tell));
   }
 
   /** Its host has not begun it and never will. */
