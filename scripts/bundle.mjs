@@ -59,7 +59,7 @@ export function bundleOptions(root) {
  */
 export function distBundles(root) {
   const options = { ...bundleOptions(root), plugins: [unusedSchemasFallAway, builtinsByRequire] };
-  const { interlock, 'interlock-worker': worker, 'sdk-agent': sdkAgent, ...forHandlers } = entries;
+  const { interlock, 'interlock-worker': worker, 'sdk-agent': sdkAgent, host, ...faces } = entries;
   const single = { ...options, splitting: false };
   delete single.chunkNames;
   return [
@@ -73,8 +73,10 @@ export function distBundles(root) {
     },
     // A thread shares no more with its program than two processes do.
     { ...single, entryPoints: { 'sdk-agent': sdkAgent } },
-    // One instance of what a host, a handler and the SDK in it have in common.
-    { ...options, entryPoints: forHandlers },
+    // A host reads what it needs itself, in one file; what a handler imports is known by its brands, not by its class.
+    { ...options, entryPoints: { host } },
+    // One instance of what a handler and the SDK in it have in common.
+    { ...options, entryPoints: faces },
   ];
 }
 

@@ -101,7 +101,7 @@ const BANS: { say: RegExp; only: RegExp; instead: string }[] = [
   },
   {
     say: /\bperformance\.now\(|\bprocess\.(hrtime|uptime)\b/,
-    only: THE_WORLD,
+    only: /^src\/(system|fcp)\/|^src\/handler\/host\.ts$/,
     instead: 'the port clock: now()',
   },
   {
