@@ -22,6 +22,7 @@ const fresh = join(root, `dist.new-${process.pid}`);
 const light = {
   host: ['undici', 'zod', 'yargs', 'pino', 'hono', '@hono/node-server', 'eventsource'],
   handler: ['undici', 'zod', 'yargs', 'pino', 'hono', '@hono/node-server', 'eventsource'],
+  'worker-main': ['undici', 'yargs', 'prom-client', 'hono', '@hono/node-server', 'ajv'],
   'sdk-agent': ['yargs', 'hono', '@hono/node-server', 'ajv', 'ajv-formats'],
 };
 

@@ -15,8 +15,10 @@ export const entries = {
   handler: 'src/handler/index.ts',
 };
 
-/** The worker: it and what it loads late, in one file. */
+/** The worker: it and what it loads late, in one file, but for `seldom`. */
 const workerMain = { 'worker-main': 'src/cli/worker-main.ts' };
+/** Packages that a worker seldom needs, each a file of its own: whoever idles for days does not hold their source. */
+const seldom = { yargs: 'late-yargs', 'prom-client': 'late-prom-client' };
 /** What the worker does not hold, though it can become it. */
 const interlockMain = { 'interlock-main': 'src/cli/interlock-main.ts' };
 
@@ -69,8 +71,9 @@ export function distBundles(root) {
     {
       ...single,
       entryPoints: workerMain,
-      plugins: [beside(interlockMain), withoutUnused, ...options.plugins],
+      plugins: [beside(interlockMain), fetchedLate, withoutUnused, ...options.plugins],
     },
+    ...Object.entries(seldom).map(([name, file]) => ({ ...single, entryPoints: { [file]: name } })),
     // A thread shares no more with its program than two processes do.
     { ...single, entryPoints: { 'sdk-agent': sdkAgent } },
     // A host reads what it needs itself, in one file; what a handler imports is known by its brands, not by its class.
@@ -94,6 +97,25 @@ function beside(apart) {
     },
   };
 }
+
+/** Imports of `seldom` become a `require` of its file, when the module that imports it is loaded. */
+const fetchedLate = {
+  name: 'fetched-late',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: new RegExp(`^(${Object.keys(seldom).join('|')})$`) }, ({ path }) => ({
+      path,
+      namespace: 'seldom',
+    }));
+    onLoad({ filter: /.*/, namespace: 'seldom' }, ({ path }) => ({
+      // Some export what `require` is to give out, beside what an import gets.
+      contents: `const all = require('./${seldom[path]}.js'); module.exports = all.default ?? all;`,
+    }));
+    onResolve({ filter: /^\.\/late-/, namespace: 'seldom' }, ({ path }) => ({
+      path,
+      external: true,
+    }));
+  },
+};
 
 /** The handlers that come with us, as JavaScript: Node removes no types below node_modules. */
 export function handlerOptions(root) {

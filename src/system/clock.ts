@@ -26,6 +26,8 @@ class SystemClock implements Clock {
   #watch: NodeJS.Timeout | undefined;
   /** When the watch looks, while it is set. */
   #lookAt = Number.POSITIVE_INFINITY;
+  /** How far away that was when it was set. */
+  #lookMs = SLICE_MS;
 
   constructor(machine: Machine) {
     this.#meter = new SuspendMeter(machine);
@@ -92,8 +94,8 @@ class SystemClock implements Clock {
       () => {
         this.#near.delete(timer);
         const now = this.now();
-        // Whoever wakes the process looks for the others too, where their look is near: one wake for both.
-        if (this.#lookAt - now < TOGETHER_MS) this.#look();
+        // Whoever wakes the process looks for the others too, unless they were looked for a moment ago: one wake for both.
+        if (this.#lookAt - now < this.#lookMs * TOGETHER) this.#look();
         // Node may come up to a millisecond early.
         if (now < timer.dueMs) this.#place(timer);
         else timer.fire();
@@ -106,6 +108,7 @@ class SystemClock implements Clock {
     if (this.#lookAt <= now + ms) return;
     this.#rest();
     this.#lookAt = now + ms;
+    this.#lookMs = ms;
     this.#watch = setTimeout(() => this.#look(), ms);
   }
 
@@ -141,5 +144,5 @@ const SLICE_MS = 1_000;
  * the next, which so wakes an idle worker for both.
  */
 export const PATIENT_SLICE_MS = 5_500;
-/** A look that is due within this comes along with whatever fires. */
-const TOGETHER_MS = 750;
+/** A look comes along with whatever fires within this last share of its wait. */
+const TOGETHER = 0.75;

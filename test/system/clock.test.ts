@@ -270,6 +270,16 @@ describe('looks for a sleep', () => {
     expect(vi.getTimerCount()).toBe(2);
   });
 
+  it('together with it also where both began at different times', () => {
+    const { clock, pass } = told();
+    clock.timer(3_600_000, () => {}, 'patient');
+    pass(2_500);
+    const again = () => clock.timer(5_000, again, 'patient');
+    again();
+    pass(10_000);
+    expect(pass(60_000)).toBe(12);
+  });
+
   it('sees a sleep within six seconds where all that wait are patient', () => {
     const { clock, pass, sleep } = told();
     let fired = false;
