@@ -256,7 +256,7 @@ interface Payloads {
 
 async function payloadsOf(tx: Transaction, row: TaskRow): Promise<Payloads> {
   return {
-    input: await tx.payload(row.ref, 'input'),
+    input: row.inputJson ?? (await tx.payload(row.ref, 'input')),
     // Only an attempt can have left one.
     checkpoint: row.task.fence === 0 ? undefined : await tx.payload(row.ref, 'checkpoint'),
   };

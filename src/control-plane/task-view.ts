@@ -32,7 +32,9 @@ export async function viewText(
     parts.result && task.status === 'succeeded'
       ? (task.resultJson ?? (await reads.payload(row.ref, 'result')))
       : undefined;
-  const input = parts.input ? await reads.payload(row.ref, 'input') : undefined;
+  const input = parts.input
+    ? (row.inputJson ?? (await reads.payload(row.ref, 'input')))
+    : undefined;
   const text = plainViewText(nowMs, task, silent?.attempt, facts);
   if (result === undefined && input === undefined) return text;
   return `${text.slice(0, -1)}${rawMember('result', result)}${rawMember('input', input)}}`;

@@ -16,8 +16,10 @@ import type { AttemptState, TaskState } from '../core/task.ts';
 /** A task as the store keeps it. `ref` is its own short name for the row and never leaves the control plane. */
 export interface TaskRow {
   readonly ref: number;
-  /** `resultJson` and `checkpointJson` are not loaded: see `payload`. */
+  /** `checkpointJson` is not loaded, `resultJson` only where the store keeps it with the task: else see `payload`. */
   readonly task: TaskState;
+  /** Where the store keeps it with the task and this is what it read: else see `payload`. */
+  readonly inputJson?: string | undefined;
 }
 
 export interface AttemptRow {

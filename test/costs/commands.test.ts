@@ -16,10 +16,10 @@ import { type Reply, World } from '../control-plane/world.ts';
 const MOST = {
   // All calls of one moment share one commit; the second is room for a call that came into the next turn. The key is known.
   single: { commits: 2, statements: 4, frames: 0.4 },
-  // One commit and one command; row, input and journal entry for each task, and a few for all of them.
-  batch: { commits: 1, statements: 4, frames: 0.35 },
+  // One commit and one command; row and journal entry for each task, and a few for all of them.
+  batch: { commits: 1, statements: 3, frames: 0.35 },
   // Whether there is one with its idempotency key is seen by the row that is put in.
-  keyedBatch: { commits: 1, statements: 3.5, frames: 0.4 },
+  keyedBatch: { commits: 1, statements: 3, frames: 0.4 },
   // One commit; attempt, task, journal entry and what it reads for each.
   claim: { commits: 1, statements: 6, frames: 1.5 },
   // Task, attempt, result and journal entry of each are written; what was granted is known.

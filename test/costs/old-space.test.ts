@@ -23,9 +23,9 @@ const oldBytes = () =>
     ?.space_used_size as number;
 
 it('rows that the writer knew for a moment do not stay in memory', () => {
-  const c = { run: () => ({ changes: 1, ref: 0 }) } as unknown as Connection;
+  const c = { put: () => {} } as unknown as Connection;
   const names = Array.from({ length: 24 }, (_, i) => `c${i}`);
-  const rows = new KeptRows<{ readonly ref: number; readonly over: boolean }>(c, 't', names);
+  const rows = new KeptRows<{ readonly ref: number; readonly over: boolean }>(c, 't', names, 1);
   const pass = (from: number, to: number) => {
     for (let ref = from; ref < to; ref++) {
       const values = names.map((_, i) => ref + i);

@@ -98,7 +98,7 @@ async function changed(tx: Transaction, id: string, random: SimulatedRandom): Pr
   if (random.chance(0.3)) await tx.saveDue(saved, 1 + random.below(5));
   if (random.chance(0.3)) await tx.makeAvailable(3);
   const again = await tx.attempt('p', id);
-  expect(again?.row.task).toEqual({ ...saved.task, resultJson: undefined });
+  expect(again?.row.task).toEqual(saved.task);
   if (random.chance(0.2)) {
     const { rows } = await tx.tasks({ project: 'p', statuses: [status], limit: 500 });
     expect(rows.find(({ ref }) => ref === saved.ref)?.task.seq).toBe(task.seq + 1);
@@ -113,7 +113,10 @@ async function asItIs(ids: readonly string[]) {
      HAVING queued + running > 0 ORDER BY type`,
   );
   return {
-    rows: await Promise.all(ids.map((id) => reads.attempt('p', id))),
+    rows: (await Promise.all(ids.map((id) => reads.attempt('p', id)))).map(
+      // Read along, and not kept.
+      (found) => found && { ...found, row: { ...found.row, inputJson: undefined } },
+    ),
     counts: counted.map((row) => ({ ...row })),
   };
 }
@@ -164,7 +167,9 @@ it.each(Array.from({ length: runs(12) }, (_, seed) => seed))(
         other.run('UPDATE tasks SET seq = seq + 100 WHERE ref % 2 = ?', round % 2);
       const known = await queue.run((tx) => Promise.all(ids.map((id) => tx.attempt('p', id))));
       const { rows, counts } = await asItIs(ids);
-      expect(known).toEqual(rows);
+      expect(
+        known.map((found) => found && { ...found, row: { ...found.row, inputJson: undefined } }),
+      ).toEqual(rows);
       const told = await sqliteReads(other).queue('p');
       expect(
         told
@@ -179,7 +184,7 @@ it('reads nothing for reports on attempts that it has granted, and writes each r
   const random = new SimulatedRandom(1);
   const id = await queue.run((tx) => running(tx, random));
   const asked: string[] = [];
-  for (const method of ['get', 'all', 'values', 'allValues', 'run'] as const) {
+  for (const method of ['get', 'all', 'values', 'allValues', 'run', 'put'] as const) {
     const inner = c[method] as (sql: string, ...more: unknown[]) => unknown;
     Object.assign(c, {
       [method]: (sql: string, ...more: unknown[]) => {
@@ -218,8 +223,8 @@ it('goes on with the counts of an older database, which its triggers kept', asyn
     const of = (db: Connection) =>
       new CommandQueue(new SqliteGroup(db, () => clock.wall(), new KeptFiles(file, db, () => 0)));
     await queue.run((tx) => running(tx, random));
-    const columns = Object.keys(c.get('SELECT * FROM tasks') ?? {});
-    const [row] = c.allValues('SELECT * FROM tasks') as Value[][];
+    const columns = old.all('PRAGMA table_info(tasks)').map(({ name }) => name);
+    const [row] = c.allValues(`SELECT ${columns.join(', ')} FROM tasks`) as Value[][];
     old.run(`INSERT INTO tasks VALUES (${columns.map(() => '?').join(', ')})`, ...(row ?? []));
     migrate(old, file, true);
     const sum = 'SELECT sum(queued) AS queued, sum(running) AS running FROM queue_counts';

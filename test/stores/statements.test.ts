@@ -46,13 +46,17 @@ async function command<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
 /** What SQLite runs for a while, with what was bound. */
 async function ran(work: () => Promise<unknown>): Promise<string[]> {
   const statements: string[] = [];
-  const { run } = c;
+  const { run, put: putOne } = c;
   c.run = (sql, ...values) => {
     statements.push(sql);
     return run.call(c, sql, ...values);
   };
+  c.put = (sql, ...values) => {
+    statements.push(sql);
+    putOne.call(c, sql, ...values);
+  };
   await work();
-  c.run = run;
+  Object.assign(c, { run, put: putOne });
   return statements;
 }
 

@@ -157,9 +157,11 @@ it('leave what an older database holds in place, also where it looks like a ref'
       old.script(readFileSync(join(MIGRATIONS, `${name}.sql`), 'utf8'));
     old.script('PRAGMA user_version = 5');
     const id = await queue.run((tx) => claimed(tx, { effectKey: 'order-4711' }));
-    for (const table of ['tasks', 'attempts', 'events'])
-      for (const row of c.allValues(`SELECT * FROM ${table}`))
+    for (const table of ['tasks', 'attempts', 'events']) {
+      const columns = old.all(`PRAGMA table_info(${table})`).map(({ name }) => name);
+      for (const row of c.allValues(`SELECT ${columns.join(', ')} FROM ${table}`))
         old.run(`INSERT INTO ${table} VALUES (${row.map(() => '?').join(', ')})`, ...(row as []));
+    }
     const before = await seen(id);
     old.script(
       "UPDATE attempts SET session_id = '#1'; UPDATE events SET attempt_id = (SELECT id FROM attempts) WHERE attempt_id IS NOT NULL",

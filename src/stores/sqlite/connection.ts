@@ -50,6 +50,15 @@ export class Connection {
     return { changes, ref: Number(done.lastInsertRowid) };
   }
 
+  /**
+   * Puts one row in or changes one, of which nothing has to be told: asked for a row (there is none) the driver makes no object
+   * of what has changed.
+   */
+  put(sql: string, ...values: Value[]): void {
+    this.#prepared(sql).get(...values);
+    this.#changes++;
+  }
+
   /** Begins, ends or undoes: changes no row by itself. */
   step(sql: string): void {
     this.#prepared(sql).run();

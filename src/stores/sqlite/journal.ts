@@ -70,7 +70,7 @@ export function journalWrites(
       kept.touched.tasks.add(taskRef);
       let seq = firstSeq;
       for (const event of events) {
-        c.run(
+        c.put(
           'INSERT INTO events (task, seq, at, kind, attempt_id, fence, by, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
           taskRef,
           seq++,
@@ -91,7 +91,7 @@ export function journalWrites(
       let stored = number(size?.lines) ?? 0;
       let chars = number(size?.chars) ?? 0;
       for (const line of lines) {
-        c.run(
+        c.put(
           'INSERT INTO logs (task, n, attempt, at, level, text) VALUES (?, ?, ?, ?, ?, ?)',
           taskRef,
           ++n,

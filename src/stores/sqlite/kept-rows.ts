@@ -10,6 +10,8 @@ export class KeptRows<Row extends { readonly ref: number }> {
   readonly #c: Connection;
   readonly #table: string;
   readonly #names: readonly string[];
+  /** Where they begin in a row. */
+  readonly #first: number;
   #rows = new Map<string, Known<Row>>();
   /** Removed from it since it was made. */
   #removed = 0;
@@ -21,11 +23,12 @@ export class KeptRows<Row extends { readonly ref: number }> {
   /** Statements, by the columns that they set. */
   readonly #updates = new Map<number, string>();
 
-  /** @param names of the columns that may change, the last ones of the table. */
-  constructor(c: Connection, table: string, names: readonly string[]) {
+  /** @param names of the columns that may change, in the order of the table. @param first where they begin in a row. */
+  constructor(c: Connection, table: string, names: readonly string[], first: number) {
     this.#c = c;
     this.#table = table;
     this.#names = names;
+    this.#first = first;
   }
 
   /** Since it was made, undone ones included. */
@@ -39,7 +42,7 @@ export class KeptRows<Row extends { readonly ref: number }> {
 
   /** A row was read that was not known: `found` holds all of its columns. */
   read(id: string, row: Row, found: Values): Row {
-    this.insert(id, row, found.slice(found.length - this.#names.length) as Value[]);
+    this.insert(id, row, found.slice(this.#first, this.#first + this.#names.length) as Value[]);
     return row;
   }
 
@@ -60,7 +63,7 @@ export class KeptRows<Row extends { readonly ref: number }> {
     const index = this.#names.indexOf(name);
     const known = this.#rows.get(id);
     if (known) this.#hold(known, known.values.with(index, value));
-    else this.#c.run(this.#update(1 << index), value, ref);
+    else this.#c.put(this.#update(1 << index), value, ref);
   }
 
   /** @param told of each row that is written, with its values before and after. */
@@ -138,8 +141,8 @@ export class KeptRows<Row extends { readonly ref: number }> {
     }
     if (set === 0) return false;
     if (!this.#updates.has(set) && this.#updates.size >= KINDS_KEPT)
-      this.#c.run(this.#update(ALL), ...after, ref);
-    else this.#c.run(this.#update(set), ...changed, ref);
+      this.#c.put(this.#update(ALL), ...after, ref);
+    else this.#c.put(this.#update(set), ...changed, ref);
     return true;
   }
 

@@ -4,6 +4,7 @@ import type { Connection } from './connection.ts';
 import { KeptRows } from './kept-rows.ts';
 import { Touched } from './log-sync.ts';
 import { QueueCounts } from './queue-counts.ts';
+import { A, T } from './rows.ts';
 
 /**
  * What the writer knows without reading, and holds without having written it. Of running tasks and their attempts it knows the rows from
@@ -20,8 +21,8 @@ export class Kept {
 
   constructor(c: Connection) {
     this.#c = c;
-    this.tasks = new KeptRows(c, 'tasks', TASK_CHANGING);
-    this.attempts = new KeptRows(c, 'attempts', ATTEMPT_CHANGING);
+    this.tasks = new KeptRows(c, 'tasks', TASK_CHANGING, T.policy);
+    this.attempts = new KeptRows(c, 'attempts', ATTEMPT_CHANGING, A.lease_until);
     this.counts = new QueueCounts(c);
   }
 

@@ -5,10 +5,11 @@ import keys from '../migrations/003-keys.sql';
 import losing from '../migrations/004-losing.sql';
 import counts from '../migrations/005-counts.sql';
 import texts from '../migrations/006-texts.sql';
+import shortPayloads from '../migrations/007-short-payloads.sql';
 import type { Connection } from './connection.ts';
 
 /** In order; the number of the last one is the version of the database. Never change one that was released. */
-const MIGRATIONS: readonly string[] = [first, queuedAt, keys, losing, counts, texts];
+const MIGRATIONS: readonly string[] = [first, queuedAt, keys, losing, counts, texts, shortPayloads];
 
 /**
  * Brings the tables up to this code's version, each step in a transaction of its own.

@@ -48,8 +48,9 @@ export function taskRow(row: Values, texts: Texts): TaskRow {
     error: json(row[T.error]),
     progress: json(row[T.progress]),
     lateReport: json(row[T.late_report]),
+    resultJson: text(row[T.result]),
   };
-  return { ref: row[0] as number, task };
+  return { ref: row[0] as number, task, inputJson: text(row[T.input]) };
 }
 
 const NO_LABELS: Readonly<Record<string, string>> = Object.freeze({});

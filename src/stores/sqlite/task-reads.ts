@@ -1,5 +1,5 @@
 import type { AttemptRow, Payload, Reads, TaskRow } from '../../ports/store.ts';
-import { type Connection, number, type Values } from './connection.ts';
+import { type Connection, number, text, type Values } from './connection.ts';
 import type { Kept } from './kept.ts';
 import { queueGroups } from './queue.ts';
 import { A, attemptRow, T, taskRow } from './rows.ts';
@@ -73,7 +73,7 @@ export function taskReads(c: Connection, kept?: Kept): TaskReads {
     },
 
     async payload(taskRef, part) {
-      return c.values(PAYLOADS[part], taskRef)?.[0] as string | undefined;
+      return text(c.values(PAYLOADS[part], taskRef)?.[0]);
     },
 
     async tasks(query) {
@@ -125,8 +125,13 @@ export function finders(c: Connection, kept?: Kept): Finders {
   };
 }
 
+/** With its task, or apart. */
+function payload(part: 'input' | 'result'): string {
+  return `SELECT coalesce(t.${part}, p.json) FROM tasks AS t LEFT JOIN ${part}s AS p ON p.task = t.ref WHERE t.ref = ?`;
+}
+
 const PAYLOADS: Readonly<Record<Payload, string>> = {
-  input: 'SELECT json FROM inputs WHERE task = ?',
-  result: 'SELECT json FROM results WHERE task = ?',
+  input: payload('input'),
+  result: payload('result'),
   checkpoint: 'SELECT json FROM checkpoints WHERE task = ?',
 };

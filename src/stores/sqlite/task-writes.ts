@@ -1,6 +1,13 @@
 import type { TaskState } from '../../core/task.ts';
 import type { TaskFacts, TaskRow, Transaction } from '../../ports/store.ts';
-import { attemptValues, INSERT_ATTEMPT, INSERT_TASK, policyText, taskValues } from './columns.ts';
+import {
+  attemptValues,
+  INSERT_ATTEMPT,
+  INSERT_TASK,
+  policyText,
+  taskValues,
+  withTask,
+} from './columns.ts';
 import type { Connection } from './connection.ts';
 import type { Kept } from './kept.ts';
 import { placesToLook } from './queue.ts';
@@ -31,14 +38,16 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
   };
 
   const savePayloads = (ref: number, before: TaskState | undefined, task: TaskState) => {
-    if (task.resultJson !== undefined && task.resultJson !== before?.resultJson)
-      c.run(putPayload('results'), ref, task.resultJson);
+    const { resultJson } = task;
+    if (resultJson !== undefined && withTask(resultJson) === null)
+      c.put(putPayload('results'), ref, resultJson);
     if (task.checkpointJson !== undefined && task.checkpointJson !== before?.checkpointJson)
-      c.run(putPayload('checkpoints'), ref, task.checkpointJson);
+      c.put(putPayload('checkpoints'), ref, task.checkpointJson);
   };
 
   return {
     insertTask(task, facts) {
+      const input = withTask(facts.inputJson);
       const { changes, ref } = c.run(
         INSERT_TASK,
         task.id,
@@ -56,11 +65,13 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
         task.notBeforeMs ?? null,
         facts.rank,
         ...changing(task, facts, c.texts.hold(policyText(task.policy))),
+        input,
       );
       if (changes === 0) return undefined;
       touch(ref);
       kept.counts.moved(task, undefined, task.status);
-      c.run('INSERT INTO inputs (task, json) VALUES (?, ?)', ref, facts.inputJson);
+      if (input === null)
+        c.put('INSERT INTO inputs (task, json) VALUES (?, ?)', ref, facts.inputJson);
       savePayloads(ref, undefined, task);
       return { ref, task };
     },
@@ -176,10 +187,11 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
   };
 }
 
-/** As it would be read: payloads stand apart. */
+/** As it would be read: long results and checkpoints stand apart. */
 function loadedAgain(ref: number, task: TaskState): TaskRow {
   if (task.resultJson === undefined && task.checkpointJson === undefined) return { ref, task };
-  return { ref, task: { ...task, resultJson: undefined, checkpointJson: undefined } };
+  const resultJson = withTask(task.resultJson) ?? undefined;
+  return { ref, task: { ...task, resultJson, checkpointJson: undefined } };
 }
 
 /** `OR REPLACE` would be a removal too, so that SQLite keeps a journal of each such statement. */
