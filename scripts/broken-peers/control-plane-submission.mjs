@@ -14,7 +14,7 @@ export const faults = [
   {
     name: 'tells-its-features-as-one-text',
     file: 'src/control-plane/routes/service.ts',
-    find: "features: [...ops, 'hints', 'events', 'batch', CLAIM_WAIT],",
+    find: "features: [...ops, 'hints', 'events', 'batch', CLAIM_WAIT, START_IN_OUTCOME],",
     replace: "features: [...ops, 'hints', 'events', 'batch'].join(),",
     cases: ['service/discovery'],
   },

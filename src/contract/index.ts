@@ -12,6 +12,7 @@ export * from './operations.ts';
 export * from './policy.ts';
 export * from './problems.ts';
 export * from './service.ts';
+export * from './start-in-outcome.ts';
 export * from './tasks.ts';
 export * from './values.ts';
 export * from './worker-calls.ts';

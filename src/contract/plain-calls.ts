@@ -51,7 +51,9 @@ export function plainReport(raw: unknown): Report | undefined {
     case 'complete': {
       const { result } = raw;
       if (!isValue(result)) return undefined;
-      return { op: 'complete', taskId, attemptId, fence, leaseToken, result: result as object };
+      const start = isObject(raw.start) ? { codeHash: codeHash(raw.start.codeHash) } : undefined;
+      const said = { taskId, attemptId, fence, leaseToken, result: result as object, start };
+      return { op: 'complete', ...said };
     }
     case 'renew':
       return { op: 'renew', taskId, attemptId, fence, leaseToken };
@@ -59,15 +61,16 @@ export function plainReport(raw: unknown): Report | undefined {
     case 'effect': {
       const { op, sessionId } = raw;
       if (!isOpaque(sessionId)) return undefined;
-      const given = raw.codeHash;
-      const codeHash = typeof given === 'string' && CODE_HASH.test(given) ? given : undefined;
-      return { op, taskId, attemptId, fence, leaseToken, sessionId, codeHash };
+      const hash = codeHash(raw.codeHash);
+      return { op, taskId, attemptId, fence, leaseToken, sessionId, codeHash: hash };
     }
     default:
       return undefined;
   }
 }
 
+const codeHash = (given: unknown): string | undefined =>
+  typeof given === 'string' && CODE_HASH.test(given) ? given : undefined;
 const CODE_HASH = /^[0-9a-f]{64}$/;
 
 /** A claim of `claimRequest`. */

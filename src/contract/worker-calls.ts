@@ -20,6 +20,7 @@ import {
 } from './names.ts';
 import { policyRead } from './policy.ts';
 import { codeHash, notBegun } from './report-fields.ts';
+import { startInOutcome } from './start-in-outcome.ts';
 import { inlineValue, jsonValue, tooDeep } from './values.ts';
 
 /** What a worker sends and gets. Requests are read leniently: an unknown field is ignored. */
@@ -241,9 +242,20 @@ export const reportSchemas = {
       .array(z.object({ at: z.string().max(64), level, text: z.string().max(limits.logLineBytes) }))
       .max(bounds.logLines),
   }),
-  complete: z.object({ op: z.literal('complete'), ...four, result: inlineValue }),
-  fail: z.object({ op: z.literal('fail'), ...four, error: failure, begun: notBegun }),
-  unknown: z.object({ op: z.literal('unknown'), ...four, error: failure }),
+  complete: z.object({
+    op: z.literal('complete'),
+    ...four,
+    result: inlineValue,
+    start: startInOutcome,
+  }),
+  fail: z.object({
+    op: z.literal('fail'),
+    ...four,
+    error: failure,
+    begun: notBegun,
+    start: startInOutcome,
+  }),
+  unknown: z.object({ op: z.literal('unknown'), ...four, error: failure, start: startInOutcome }),
   cancelled: z.object({
     op: z.literal('cancelled'),
     ...four,

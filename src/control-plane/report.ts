@@ -1,6 +1,7 @@
 import { canonical } from '../contract/canonical.ts';
 import { bounds } from '../contract/limits.ts';
 import { plainReport } from '../contract/plain-calls.ts';
+import { outcomeOps } from '../contract/start-in-outcome.ts';
 import { type Op, type Report, reportSchemas, terminalOps } from '../contract/worker-calls.ts';
 import type { AttemptState, Verdict } from '../core/task.ts';
 import { applyReport } from '../core/task-report.ts';
@@ -60,9 +61,14 @@ export function prepare(services: Services, given: GivenReport): Prepared | Refu
   const value = raw[storedMember(op) ?? ''];
   return {
     said: checked.value,
-    hash: terminalOps.has(op) ? sha256(canonical(raw)) : '',
+    hash: terminalOps.has(op) ? sha256(canonical(withoutStart(raw, op))) : '',
     valueJson: value === undefined ? undefined : JSON.stringify(value),
   };
+}
+
+/** Contract 1.39: an outcome that was sent with its `start` and without it is the same report. */
+function withoutStart(raw: GivenReport['raw'], op: string): GivenReport['raw'] {
+  return raw.start !== undefined && outcomeOps.has(op) ? { ...raw, start: undefined } : raw;
 }
 
 function tooLargeValue(

@@ -77,8 +77,7 @@ export function gate(
   }
   const already = op === 'start' ? attempt.startAccepted : attempt.effectAccepted;
   if (already) return renewed(nowMs, task, attempt, [], true);
-  const { codeHash } = report;
-  const first = counts(nowMs, task, attempt, op, codeHash === undefined ? {} : { codeHash });
+  const first = counts(nowMs, task, attempt, op, codeOf(report));
   const events = [...first.events];
   if (op === 'effect') events.push(said(attempt, 'effect-begun', {}));
   return renewed(
@@ -91,6 +90,22 @@ export function gate(
     },
     events,
   );
+}
+
+/**
+ * The `start` that an outcome carries (contract 4.45): as if it had come just before. Nothing of an attempt that has counted already,
+ * and never the gate: that is opened before the effect, not told after it.
+ */
+export function carriedStart(
+  nowMs: number,
+  task: TaskState,
+  attempt: AttemptState,
+  start: { readonly codeHash?: string | undefined } | undefined,
+): ReturnType<typeof counts> {
+  const isGate = attempt.effectSafety === 'non-idempotent' && attempt.effectGate === 'start';
+  if (start === undefined || isGate) return { task, attempt, events: [] };
+  const first = counts(nowMs, task, attempt, 'start', codeOf(start));
+  return { ...first, attempt: { ...first.attempt, startAccepted: true } };
 }
 
 export function word(
@@ -117,6 +132,10 @@ export function word(
     },
   };
   return renewed(nowMs, next, { ...first.attempt, progressN: report.n }, first.events);
+}
+
+function codeOf({ codeHash }: { readonly codeHash?: string | undefined }): Record<string, unknown> {
+  return codeHash === undefined ? {} : { codeHash };
 }
 
 /** The first report that counts makes the attempt `started` and the task's attempts one more. */

@@ -10,6 +10,7 @@ import {
 } from './task.ts';
 import { type Ending, endAttempt } from './task-end.ts';
 import type { ReportFacts } from './task-report.ts';
+import { carriedStart } from './task-report-alive.ts';
 import { plainError } from './task-report-over.ts';
 
 /** Reports that end the current attempt, as the effect-safety table takes them. */
@@ -21,11 +22,14 @@ type Terminal = Extract<
 
 export function terminal(
   nowMs: number,
-  task: TaskState,
-  attempt: AttemptState,
+  taskBefore: TaskState,
+  attemptBefore: AttemptState,
   report: Terminal,
   facts: ReportFacts,
 ): Change {
+  const start = 'start' in report ? report.start : undefined;
+  const first = carriedStart(nowMs, taskBefore, attemptBefore, start);
+  const { task, attempt } = first;
   if (report.op === 'release' && gatePassed(attempt)) {
     return refuse(
       'NOT_RELEASABLE',
@@ -57,7 +61,7 @@ export function terminal(
     report: { op: report.op, hash: facts.hash },
     chance: facts.chance,
   });
-  return { ...done, verdict: { ok: true } };
+  return { ...done, events: [...first.events, ...done.events], verdict: { ok: true } };
 }
 
 type Said = Pick<

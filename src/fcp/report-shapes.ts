@@ -42,9 +42,9 @@ const OF_OP: Record<string, Record<string, Check>> = {
     lines: each({ at: text, level: text, text: (value) => typeof value === 'string' }),
   },
   stream: { chunks: list },
-  complete: { result: present },
-  fail: { error: error(bool) },
-  unknown: { error: error(maybe(bool)) },
+  complete: { result: present, start: maybe(object) },
+  fail: { error: error(bool), start: maybe(object) },
+  unknown: { error: error(maybe(bool)), start: maybe(object) },
   lost: {
     reason: oneOf('worker-restarted', 'host-died', 'timeout', 'lease', 'drain', 'cancel'),
     begun: bool,

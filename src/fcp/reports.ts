@@ -117,6 +117,8 @@ function end(report: Report, attempt: Attempt): JsonAnswer {
     return problem(409, 'NOT_CANCELLING', 'no cancel was requested for this task');
   }
   renewLease(attempt);
+  if (report.body.start !== undefined && OUTCOMES.includes(op) && gateOf(attempt) !== 'start')
+    attempt.started = true;
   attempt.state = ENDS[op] ?? attempt.state;
   attempt.outcome = report;
   return accepted(report, attempt, {});
@@ -151,9 +153,11 @@ function stale(why: string, extra: Record<string, unknown> = {}): JsonAnswer {
   return problem(409, 'STALE_ATTEMPT', why, extra);
 }
 
-/** The same text for the same report, on both routes. */
+/** The same text for the same report, on both routes; an outcome with its `start` and without it is the same. */
 export function canonical({ op, attemptId, body }: Report): string {
-  return JSON.stringify(sorted({ ...body, op, attemptId }));
+  const { start, ...said } = body;
+  const all = OUTCOMES.includes(op) ? said : body;
+  return JSON.stringify(sorted({ ...all, op, attemptId }));
 }
 
 function sorted(value: unknown): unknown {

@@ -91,7 +91,7 @@ describe('what is taken without a schema is what the schema takes', () => {
 
   it('of reports', () => {
     const reports = [
-      { op: 'complete', ...four, result: { ok: true } },
+      { op: 'complete', ...four, result: { ok: true }, start: { codeHash: '0'.repeat(64) } },
       { op: 'renew', ...four },
       { op: 'start', ...four, sessionId: 's', codeHash: '0'.repeat(64) },
       { op: 'effect', ...four, sessionId: 's' },

@@ -49,6 +49,8 @@ const said: readonly Said[] = [
   log(1),
   complete,
   { op: 'complete', result: 'another' },
+  { ...complete, start: {} },
+  { ...failRetryable, start: {} },
   fail,
   failRetryable,
   failUncalled,

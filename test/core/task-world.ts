@@ -89,7 +89,7 @@ export class TaskWorld {
     return this.keep(
       applyReport(this.now, this.task, attempt, body, {
         tokenFits: true,
-        hash: canonical(JSON.parse(JSON.stringify(body))),
+        hash: canonical(JSON.parse(JSON.stringify({ ...body, start: undefined }))),
         session: 'current',
         chance: this.chance,
         ...(value === undefined ? {} : { valueJson: JSON.stringify(value) }),

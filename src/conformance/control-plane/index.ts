@@ -2,6 +2,7 @@ import type { Case } from '../case.ts';
 import { batch } from './batch.ts';
 import { cancel } from './cancel.ts';
 import { cancelQueued } from './cancel-queued.ts';
+import { carriedStart } from './carried-start.ts';
 import { claims } from './claims.ts';
 import { claimsWaiting } from './claims-waiting.ts';
 import { clocks } from './clocks.ts';
@@ -66,6 +67,7 @@ export const controlPlaneCases: readonly ControlPlaneCase[] = [
   ...operator,
   ...operatorRetry,
   ...operatorResolve,
+  ...carriedStart,
   ...cancelQueued,
   ...keys,
   ...keysEnded,

@@ -1,6 +1,7 @@
 import { CLAIM_WAIT } from '../../contract/claim-wait.ts';
 import { CONTRACT_VERSION } from '../../contract/limits.ts';
 import { openApiDocument } from '../../contract/openapi.ts';
+import { START_IN_OUTCOME } from '../../contract/start-in-outcome.ts';
 import { ops } from '../../contract/worker-calls.ts';
 import { answer, JSON_TYPE } from '../answer.ts';
 import type { OpenOperationId, OpenRoute } from '../call.ts';
@@ -15,7 +16,7 @@ export function serviceRoutes(version: string): Record<OpenOperationId, OpenRout
         contracts: [CONTRACT_VERSION],
         serverTime: instantText(await services.store.nowMs()),
         limits: services.limits,
-        features: [...ops, 'hints', 'events', 'batch', CLAIM_WAIT],
+        features: [...ops, 'hints', 'events', 'batch', CLAIM_WAIT, START_IN_OUTCOME],
       });
     },
 
