@@ -97,6 +97,11 @@ export class ReportBook {
     this.#folder.removeRefused();
   }
 
+  /** See `Spool.expectReport`. */
+  expect(): void {
+    this.#segments.expect();
+  }
+
   async write(record: ReportRecord): Promise<SpooledReport> {
     const { attemptId } = record.body;
     const before = this.#writing.get(attemptId);

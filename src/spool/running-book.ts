@@ -14,6 +14,7 @@ import {
   type RunningRecord,
 } from './records.ts';
 import { type Place, SegmentWriter } from './segment-writer.ts';
+import { turnOver } from './turn-over.ts';
 
 /**
  * The attempts that are held: what claims brought. If one of a claim may not be repeated, its records are durable before
@@ -220,11 +221,6 @@ function write(
     text += encodeLine(runningLine(one, origin)).text + (marks?.get(one.attemptId) ?? '');
   const ids = records.map(({ attemptId }) => attemptId);
   return writer.write(ids, text, Buffer.byteLength(text));
-}
-
-/** When all is done that was begun in this turn of the event loop, and what it left for its end. */
-function turnOver(): Promise<void> {
-  return new Promise((resolve) => process.nextTick(() => setImmediate(resolve)));
 }
 
 /** Field by field: what else a caller's object holds (an input, say) does not belong here. */

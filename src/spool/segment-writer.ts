@@ -1,21 +1,14 @@
-import { join } from 'node:path';
 import { spoolDefaults } from '../core/defaults.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
-import type { Disk, OpenFile } from '../ports/disk.ts';
+import type { Disk } from '../ports/disk.ts';
 import { causeCode } from './errors.ts';
-import { type Closing, type GroupFolder, type Mark, marksText, removeAll } from './group-folder.ts';
+import { type Closing, type GroupFolder, marksText, removeAll } from './group-folder.ts';
 import { groupSize, NO_ROOM } from './group-writer.ts';
 import type { Line } from './records.ts';
+import { makeSegment, type Place, type Segment, type Waiting, type Written } from './segment.ts';
+import { turnOver } from './turn-over.ts';
 
-/** Where a record begins. */
-export interface Place {
-  readonly file: string;
-  readonly offset: number;
-}
-
-export type Written =
-  | { readonly place: Place; readonly error?: undefined }
-  | { readonly place?: undefined; readonly error: unknown };
+export type { Place, Written } from './segment.ts';
 
 export interface SegmentOptions {
   /** Records are durable before they are told to be written. */
@@ -48,6 +41,8 @@ export class SegmentWriter {
   #running: Promise<void> | undefined;
   #syncing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
+  /** A file is to be there before the record is. */
+  #expected = false;
   #linger: Timer | undefined;
   /** Less after a group found no room: a large record must not keep the small ones from the room that is left. */
   #groupMax = Number.POSITIVE_INFINITY;
@@ -76,6 +71,16 @@ export class SegmentWriter {
       this.#waiting.push({ ids, text, bytes, resolve, reject });
       this.#wake();
     });
+  }
+
+  /**
+   * A record comes soon: what a new segment needs (a file, its name on the disk) is done beside whatever comes before it. One in
+   * which nothing is written goes as others do that nothing was added to. What the disk refuses is met again by the record.
+   */
+  expect(): void {
+    if (this.#current || this.#waiting.length > 0) return;
+    this.#expected = true;
+    this.#wake();
   }
 
   /** Adds a mark to a file. Resolves when it is there; rejects with the disk's error. */
@@ -162,8 +167,9 @@ export class SegmentWriter {
     });
   }
 
-  #due(): 'group' | 'marks' | undefined {
+  #due(): 'group' | 'marks' | 'file' | undefined {
     if (this.#waiting.length > 0 && !this.#syncing) return 'group';
+    if (this.#expected) return 'file';
     const hurried = this.#current?.hurried ?? false;
     return hurried && (this.#options.eagerMarks || !this.#syncing) ? 'marks' : undefined;
   }
@@ -173,6 +179,7 @@ export class SegmentWriter {
     await undefined;
     for (let due = this.#due(); due; due = this.#due()) {
       if (due === 'group') await this.#group();
+      else if (due === 'file') await this.#prepare();
       else if (this.#current) await this.#add(this.#current, '', 0).catch(() => {});
     }
   }
@@ -207,13 +214,25 @@ export class SegmentWriter {
       if (!group.some(({ ids }) => ids.some((id) => last.ids.has(id)))) return last;
     }
     if (last) this.#end(last);
-    const name = this.#nextName();
-    const file = await this.#disk.makeOpen(join(this.#path, name));
-    this.#current = {
-      ...{ name, file, bytes: 0, durableName: false, failed: false },
-      ...{ open: new Set(), ids: new Set(), marks: [], hurried: false },
-    };
+    return this.#begin();
+  }
+
+  async #begin(): Promise<Segment> {
+    this.#current = await makeSegment(this.#disk, this.#path, this.#nextName());
     return this.#current;
+  }
+
+  async #prepare(): Promise<void> {
+    this.#expected = false;
+    // First the handler gets its input.
+    await turnOver();
+    if (this.#current || this.#waiting.length > 0) return;
+    const segment = await this.#begin().catch(() => undefined);
+    if (segment === undefined) return;
+    segment.named = this.#disk.syncFolder(this.#path);
+    segment.named.catch(() => {
+      segment.failed = true;
+    });
   }
 
   /** Marks that wait, then the text. @returns where the text begins. */
@@ -238,7 +257,7 @@ export class SegmentWriter {
   #sync(segment: Segment, group: readonly Waiting[], offset: number): void {
     const { file, durableName } = segment;
     const bytes = file.sync();
-    const name = durableName ? undefined : this.#disk.syncFolder(this.#path);
+    const name = durableName ? undefined : (segment.named ?? this.#disk.syncFolder(this.#path));
     this.#syncing = Promise.allSettled([bytes, name]).then((both) => {
       this.#syncing = undefined;
       const failed = both.find((one) => one.status === 'rejected');
@@ -302,28 +321,4 @@ export class SegmentWriter {
       if (this.#current && !this.#running && !this.#syncing) this.#end(this.#current);
     });
   }
-}
-
-interface Waiting {
-  readonly ids: readonly string[];
-  readonly text: string;
-  readonly bytes: number;
-  readonly resolve: (place: Place) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-interface Segment {
-  readonly name: string;
-  readonly file: OpenFile;
-  bytes: number;
-  /** Its folder was synced since it was made. */
-  durableName: boolean;
-  /** A write or a sync of it failed: no record is added any more. */
-  failed: boolean;
-  readonly open: Set<string>;
-  /** Of all records that it ever held. */
-  readonly ids: Set<string>;
-  readonly marks: Mark[];
-  /** One of the marks does not wait for the next record. */
-  hurried: boolean;
 }

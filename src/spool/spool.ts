@@ -137,6 +137,11 @@ export class Spool {
     );
   }
 
+  /** A short handler has begun: a file for its report is made beside it where none is open. Nobody waits, and nothing is told. */
+  expectReport(): void {
+    if (!this.#closed && !this.#health.lost) this.#reports.expect();
+  }
+
   /**
    * Makes a terminal report durable; the caller sends it after that. It takes the place of an earlier report and of the
    * running record of its attempt. Rejects with `SPOOL_WRITE_FAILED` (`details.reason`: ENOSPC …): call again later.
@@ -258,14 +263,14 @@ export class Spool {
   }
 
   stats(): SpoolStats {
-    const { records, bytes } = this.#reports.size;
-    const { oldestAt } = this.#reports;
+    const { size, oldestAt } = this.#reports;
     const { why } = this.#health;
+    const wall = () => this.#options.clock.wall();
     const { stale, refused, corrupt } = this.#aside;
     return {
-      pending: records,
-      bytes,
-      oldestMs: oldestAt === undefined ? null : this.#age(oldestAt),
+      pending: size.records,
+      bytes: size.bytes,
+      oldestMs: oldestAt === undefined ? null : Math.max(0, wall() - Date.parse(oldestAt)) || 0,
       ok: why === undefined,
       why,
       setAside: { stale: stale.count, refused: refused.count, corrupt: corrupt.count },
@@ -274,10 +279,8 @@ export class Spool {
 
   /** Resolves when everything under way on the disk is done (removals and marks too). */
   async idle(): Promise<void> {
-    await this.#reports.idle();
-    await this.#running.idle();
-    await this.#upkeep.idle();
-    await this.refusal.idle();
+    for (const part of [this.#reports, this.#running, this.#upkeep, this.refusal])
+      await part.idle();
   }
 
   /** Waits for what is under way and gives the spool back. Twice is fine; never rejects. */
@@ -342,9 +345,5 @@ export class Spool {
 
   #wall(): string {
     return new Date(this.#options.clock.wall()).toISOString();
-  }
-
-  #age(at: string): number {
-    return Math.max(0, this.#options.clock.wall() - Date.parse(at)) || 0;
   }
 }

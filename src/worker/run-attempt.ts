@@ -2,6 +2,7 @@ import { typeKey } from '../contract/names.ts';
 import { resultSize } from '../contract/result-bound.ts';
 import type { AttemptEffect } from '../core/attempt.ts';
 import { timeLimit } from '../core/attempt-report.ts';
+import { isShort } from '../core/claim-ahead.ts';
 import { hostDefaults, workerDefaults } from '../core/defaults.ts';
 import { instantText } from '../core/instant.ts';
 import type { JobEnd, StopReason } from '../ports/carrier.ts';
@@ -140,6 +141,8 @@ export class RunAttempt {
     );
     held.job = job;
     timeIt();
+    const type = typeKey(attempt.type, attempt.schemaVersion);
+    if (isShort(this.#ctx.durations.typicalMs(type))) this.#ctx.ports.spool.expectReport();
     if (limit !== undefined) this.#time(held, limit.ms + workerDefaults.beginMs, outOfTime);
     void job.ended.then((ended) => {
       const end = withinBound(held, ended);

@@ -78,6 +78,62 @@ describe('groups of records', () => {
     expect(files(machine)).toEqual([]);
   });
 
+  it('find a file with a durable name where one was expected: one write and one sync are left', async () => {
+    const { machine, spool } = await start();
+    machine.disk.trace.length = 0;
+    spool.expectReport();
+    spool.expectReport();
+    await machine.clock.advance(1);
+    const steps = () => machine.disk.trace.splice(0).map((step) => step.split(' ')[0]);
+    expect(steps()).toEqual(['open', 'syncFolder']);
+    await spool.writeReport(complete('att_a'), META);
+    expect(steps()).toEqual(['append', 'syncFile']);
+    spool.expectReport();
+    await spool.writeReport(complete('att_b'), META);
+    expect(steps()).toEqual(['append', 'syncFile']);
+    machine.powerCut();
+    expect(reportIds(await open(machine.start()))).toEqual(['att_a', 'att_b']);
+  });
+
+  it('wait for the name of a file that is being made for them', async () => {
+    const { machine, spool } = await start();
+    machine.disk.fail({ step: 'syncFolder', path: /reports/, ms: 50, times: 1 });
+    spool.expectReport();
+    const written = spool.writeReport(complete('att_a'), META);
+    let durable = false;
+    void written.then(() => {
+      durable = true;
+    });
+    await machine.clock.advance(49);
+    expect(durable).toBe(false);
+    await machine.clock.time.until(written);
+    machine.powerCut();
+    expect(reportIds(await open(machine.start()))).toEqual(['att_a']);
+  });
+
+  it('that were expected and do not come leave no file', async () => {
+    const { machine, spool } = await start();
+    spool.expectReport();
+    await machine.clock.advance(1);
+    expect(files(machine)).toHaveLength(1);
+    await machine.clock.advance(spoolDefaults.segmentLingerMs);
+    expect(files(machine)).toEqual([]);
+    expect(await spool.idle()).toBeUndefined();
+  });
+
+  it.each(['open', 'syncFolder'] as const)(
+    'go to a file of their own where the disk has refused the one made for them (%s)',
+    async (step) => {
+      const { machine, spool } = await start();
+      machine.disk.fail({ step, path: /reports/, code: 'EIO', times: 1 });
+      spool.expectReport();
+      await machine.clock.advance(1);
+      await spool.writeReport(complete('att_a'), META);
+      machine.powerCut();
+      expect(reportIds(await open(machine.start()))).toEqual(['att_a']);
+    },
+  );
+
   it('of large records have a file each, written beside: it is whole or not there', async () => {
     const { machine, spool } = await start();
     const result = 'x'.repeat(spoolDefaults.segmentRecordBytes);

@@ -213,3 +213,30 @@ it.each([
     world.check();
   },
 );
+
+it('makes the file for a report beside a handler that is usually short, and none beside another', async () => {
+  const world = new SimWorld();
+  let ms = 30;
+  const script: Script = async () => {
+    await world.clock.sleep(ms);
+    return returned('done');
+  };
+  await world.start({ scripts: { 'demo/hello': script } });
+  /** What is opened while a handler of the type runs, the spool having been at rest. */
+  const opened = async (type: string) => {
+    await world.advance(1_000);
+    expect(world.files('reports')).toEqual([]);
+    const one = world.transport.offer({ type });
+    await world.until(() => world.carrier.running === 1);
+    await world.advance(10);
+    const files = world.files('reports').length;
+    await world.until(() => one.ended);
+    return files;
+  };
+  expect(await opened('demo/hello')).toBe(0);
+  expect(await opened('demo/hello')).toBe(1);
+  ms = 1_000;
+  await opened('demo/hello');
+  expect(await opened('demo/hello')).toBe(0);
+  world.check();
+});
