@@ -23,7 +23,7 @@ export function ofExecutable(
     'start later': async () =>
       named('later start', '< 250', await workerStart(bench, runs, () => kept)),
     idle: async () => {
-      const [memory, ...rest] = await idle(bench, quick ? 5 : 30);
+      const [memory, ...rest] = await idle(bench, quick);
       return [{ ...(memory as Row), aim: '< 70' }, ...rest];
     },
   };

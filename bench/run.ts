@@ -72,7 +72,7 @@ function ofProject(bench: Bench): Runs<typeof ROWS.project> {
     store: () => ofScript('store.ts', quick),
     spool: () => spool(times),
     latency: () => latency(bench, quick ? 50 : 500),
-    idle: () => idle(bench, quick ? 5 : 30),
+    idle: () => idle(bench, quick),
     pages: () => pages(bench, n(50_000), quick ? 5 : 30),
   };
 }
