@@ -175,18 +175,18 @@ export const workerDefaults = {
   progressMarkShare: 0.02,
   logLinesWaiting: 2_000,
   /**
-   * Handlers need not wait for the fsync of earlier reports while at most so many are being written: what a disk of 1 ms
-   * gathers for one fsync at ten thousand a second, and as many being written …
+   * Handlers need not wait for the fsync of earlier reports while at most so many are being written: what gathers for one fsync
+   * at ten thousand a second (`writesAheadGatherMs`, and a disk of some ms), and as many being written …
    */
-  endingMost: 128,
+  endingMost: 256,
   /** … and while their results have at most so many bytes in all: beyond it they would be the memory's flood. */
   endingBytesMost: 1_048_576,
   /**
    * While short work waits here for its slot, its reports gather so long, or until so many are there, and one sync covers them:
    * half of those that may be on their way to the disk (`endingMost`), so that no slot waits for it.
    */
-  writesAheadGatherMs: 4,
-  writesAtOnce: 64,
+  writesAheadGatherMs: 8,
+  writesAtOnce: 128,
   /**
    * A begin that was not marked before it (of a short task that waited in its host) is mostly told together with its end: it is
    * marked if there is no end so long after.
