@@ -2,7 +2,7 @@
  * What handlers in processes of their own cost beside everything else: the carrier in this process, warm hosts, a
  * handler that does nothing. `node bench/carrier.ts [jobs]` prints it alone.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createProcessCarrier } from '../src/carriers/process.ts';
@@ -67,8 +67,13 @@ async function warm(cache: string, hosts: number, jobs: number): Promise<Row[]> 
         aim: '< 45',
       },
       {
-        what: `host, of it its own (anonymous), ${what} (median)`,
-        value: median(memory.map(({ anonymous }) => anonymous)),
+        what: `host, of it pages of its own: what one more host adds, ${what} (median)`,
+        value: median(memory.map(({ own }) => own)),
+        unit: 'MiB',
+      },
+      {
+        what: `host, its own and its part of those that processes share (PSS), ${what} (median)`,
+        value: median(memory.map(({ part }) => part)),
         unit: 'MiB',
       },
     ];
@@ -124,9 +129,20 @@ async function withHosts<T>(
   });
   const pids = new Set<number>();
   try {
+    // Of several none ends before all have begun, so that none of them waits for the host of another.
+    const goOn = join(cache, `go-on-${hosts}`);
+    const after = hosts === 1 ? {} : { after: goOn };
+    let begun = 0;
+    const counting = {
+      ...listener,
+      begun: () => {
+        begun++;
+        if (begun === hosts) writeFileSync(goOn, '');
+      },
+    };
     await Promise.all(
       Array.from({ length: hosts }, async (_, i) => {
-        const running = carrier.start(aJob(i), listener);
+        const running = carrier.start({ ...aJob(i), input: after }, counting);
         await running.ended;
         if (running.pid !== undefined) pids.add(running.pid);
       }),
@@ -154,7 +170,7 @@ function aJob(i: number): Job {
     effectGate: 'start',
     labels: {},
     input: { i },
-    file: join(root, 'bench/handlers/bench/noop@1.mjs'),
+    file: join(root, 'bench/carrier-handler.mjs'),
   };
 }
 
@@ -162,10 +178,11 @@ function sum(pids: Iterable<number>): number {
   return [...pids].reduce((all, pid) => all + (cpuMs(pid) ?? 0), 0);
 }
 
-function residentMiB(pid: number): { all: number; anonymous: number } {
-  const text = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const of = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(text)?.[1]) / 1_024;
-  return { all: of('VmRSS'), anonymous: of('RssAnon') };
+function residentMiB(pid: number): { all: number; own: number; part: number } {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const of = (name: string) =>
+    Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1]) / 1_024;
+  return { all: of('Rss'), own: of('Private_Clean') + of('Private_Dirty'), part: of('Pss') };
 }
 
 if (process.argv[1] === import.meta.filename)
