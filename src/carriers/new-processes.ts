@@ -137,7 +137,7 @@ const MARK_MS = 10;
 /** Threads have numbers too, but are in no list of processes. */
 function isThread(pid: number): boolean {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     return Number(status.match(/^Tgid:\s*(\d+)$/m)?.[1] ?? pid) !== pid;
   } catch {
     return true; // It has just gone.

@@ -74,7 +74,8 @@ export interface ProcessStat {
 export function processStat(pid: number): ProcessStat | undefined {
   let text: string;
   try {
-    text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // In UTF-8 Node reads it in one step; for any other encoding it makes a buffer of 64 KiB first.
+    text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   } catch {
     return undefined; // It has just gone.
   }
@@ -99,7 +100,7 @@ export function variableOf(pid: number, name: string): string | undefined {
 /** The whole of it; `undefined` as above. Throws where nothing can be looked at now (too many open files). */
 export function environmentOf(pid: number): string | undefined {
   try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1');
+    return readFileSync(`/proc/${pid}/environ`, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EMFILE' || code === 'ENFILE') throw error;
