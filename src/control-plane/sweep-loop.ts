@@ -41,11 +41,9 @@ export class SweepLoop {
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, timing, limits, log, store } = this.#services;
     let lookedAt = clock.now();
-    let failed = false;
     let failures = store.stats.failures;
+    let waitMs = this.#pauseMs(await this.#leftMs().catch(() => Infinity));
     for (;;) {
-      const waitMs = failed ? timing.sweepEveryMs * FAILED_FACTOR : await this.#untilNext();
-      failed = false;
       if (!(await clock.sleep(waitMs, signal))) return;
       try {
         // The machine or the process stood still for longer than workers wait between renewals: theirs are
@@ -62,14 +60,19 @@ export class SweepLoop {
           await this.#extendLeases();
           failures = refused;
         }
-        while (!signal.aborted && (await this.#isDue())) {
-          if ((await this.#sweep()) < timing.sweepBatch) break;
+        // Reading is cheap; the writer is not asked for nothing.
+        let leftMs = await this.#leftMs();
+        while (!signal.aborted && leftMs <= 0) {
+          const swept = await this.#sweep();
+          leftMs = await this.#leftMs();
+          if (swept < timing.sweepBatch) break;
           lookedAt = clock.now();
         }
         await this.#forget();
+        waitMs = this.#pauseMs(leftMs);
       } catch (error) {
         if (signal.aborted) return;
-        failed = true;
+        waitMs = timing.sweepEveryMs * FAILED_FACTOR;
         // Told once, where it was found.
         if (store.lost) continue;
         log.error('sweep.failed', 'A sweep failed; it is tried again.', { error });
@@ -77,20 +80,15 @@ export class SweepLoop {
     }
   }
 
-  async #untilNext(): Promise<number> {
-    const { store, timing } = this.#services;
-    try {
-      const [nowMs, next] = [await store.nowMs(), await store.nextTimeMs()];
-      return Math.min(timing.sweepEveryMs, Math.max(SOONEST_MS, (next ?? Infinity) - nowMs));
-    } catch {
-      return timing.sweepEveryMs;
-    }
+  #pauseMs(leftMs: number): number {
+    return Math.min(this.#services.timing.sweepEveryMs, Math.max(SOONEST_MS, leftMs));
   }
 
-  /** Reading is cheap; the writer is not asked for nothing. */
-  async #isDue(): Promise<boolean> {
+  /** Until the next row is due; 0 or less: one is. */
+  async #leftMs(): Promise<number> {
     const { store } = this.#services;
-    return ((await store.nextTimeMs()) ?? Infinity) <= (await store.nowMs());
+    const next = await store.nextTimeMs();
+    return (next ?? Infinity) - (await store.nowMs());
   }
 
   /** @returns how many rows it touched. */
