@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { KeyKind } from '../src/contract/index.ts';
+import { CLAIM_WAIT, type KeyKind, START_IN_OUTCOME } from '../src/contract/index.ts';
 import { type App, createApp } from '../src/control-plane/app.ts';
 import { makeKey } from '../src/control-plane/keys.ts';
 import { sha256 } from '../src/control-plane/lease-token.ts';
@@ -90,12 +90,23 @@ export class ControlPlaneNode {
       const answer = () =>
         app
           .fetch(new Request(url, { method, headers, ...(body === undefined ? {} : { body }) }))
+          .then((response) => this.#asOlder(url, response))
           .then((response) => {
             if (life.alive) resolve(response);
           }, reject);
       if (this.clock.asleep) life.clock.timer(0, () => void answer());
       else void answer();
     });
+  }
+
+  async #asOlder(url: string, response: Response): Promise<Response> {
+    if (url !== `${BASE}/` || !this.#o.faults.strikes('olderPlane')) return response;
+    const info = (await response.json()) as { features: string[] };
+    const features = info.features.filter(
+      (name) => name !== CLAIM_WAIT && name !== START_IN_OUTCOME,
+    );
+    const { status, headers } = response;
+    return new Response(JSON.stringify({ ...info, features }), { status, headers });
   }
 
   /** Without a network and without faults, for checkers and the operator. */

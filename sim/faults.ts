@@ -84,6 +84,11 @@ export const FAULTS = {
     max: 0.15,
     what: "the handler's schema refuses the input, so it is never called",
   },
+  olderPlane: {
+    per: 'discovery',
+    max: 0.8,
+    what: 'a control plane of before answers: it lists none of the newer features',
+  },
 } as const;
 
 export type FaultName = keyof typeof FAULTS;

@@ -1,4 +1,3 @@
-import { canonical } from '../src/contract/canonical.ts';
 import {
   type Attempt,
   type ClaimAnswer,
@@ -13,7 +12,7 @@ import {
 import { limits } from '../src/contract/limits.ts';
 import { typeKey } from '../src/contract/names.ts';
 import type { Clock } from '../src/ports/clock.ts';
-import { type OfferedAttempt, ok, refused, type Said } from './wire-words.ts';
+import { type OfferedAttempt, ok, refused, type Said, sameReport } from './wire-words.ts';
 
 /** What stands behind the simulated transport where no rule answers: it keeps the contract towards one worker. */
 export class SmallControlPlane {
@@ -133,8 +132,7 @@ export class SmallControlPlane {
     const accepted = { accepted: true as const, attemptId, fence, op };
     if (!offered) return refused(404, 'NOT_FOUND', { kind: 'attempt', project: this.project });
     if (offered.ended) {
-      if (canonical(offered.ended) === canonical(report))
-        return ok({ ...accepted, replayed: true });
+      if (sameReport(offered.ended, report)) return ok({ ...accepted, replayed: true });
       return refused(409, op === 'renew' ? 'LEASE_EXPIRED' : 'STALE_ATTEMPT');
     }
     this.#renew(offered, true);

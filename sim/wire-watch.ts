@@ -1,7 +1,6 @@
-import { canonical } from '../src/contract/canonical.ts';
 import { type ClaimRequest, type PresenceRequest, terminalOps } from '../src/contract/index.ts';
 import { workerDefaults } from '../src/core/defaults.ts';
-import type { OfferedAttempt, SentCall, SentReport } from './wire-words.ts';
+import { type OfferedAttempt, type SentCall, type SentReport, sameReport } from './wire-words.ts';
 
 /** What a worker may never do on the wire, watched in simulated time, where nothing crosses by accident. */
 export class WireWatch {
@@ -63,9 +62,8 @@ export class WireWatch {
       say('after STALE_ATTEMPT');
     const otherEnd = told.find((one) => terminalOps.has(one.report.op) && taken(one));
     if (otherEnd && !terminal) say('after its terminal report was accepted');
-    if (terminal && otherEnd && canonical(otherEnd.report) !== canonical(report))
-      say('a second outcome');
-    if (terminal && otherEnd && canonical(otherEnd.report) === canonical(report))
+    if (terminal && otherEnd && !sameReport(otherEnd.report, report)) say('a second outcome');
+    if (terminal && otherEnd && sameReport(otherEnd.report, report))
       say('sent again although it was accepted');
     const onTheWay = earlier.some((one) => one.report.op === op && one.answeredAt === undefined);
     if (op !== 'renew' && onTheWay) say('two on their way');

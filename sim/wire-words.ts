@@ -1,3 +1,4 @@
+import { canonical } from '../src/contract/canonical.ts';
 import {
   type Attempt,
   makeProblem,
@@ -42,6 +43,11 @@ export interface OfferedAttempt {
   /** The longest time for which its lease had run out. */
   lapsedMs: number;
   cancelRequested: boolean;
+}
+
+/** Whether one is the other again (contract 1.15): with its `start` and without it an outcome is the same (1.39). */
+export function sameReport(one: Report, other: Report): boolean {
+  return canonical({ ...one, start: undefined }) === canonical({ ...other, start: undefined });
 }
 
 export function ok<T>(value: T): Unsent<Answer<T>> {

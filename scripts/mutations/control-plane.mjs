@@ -55,6 +55,23 @@ export const controlPlane = [
     tests: ['test/core/task'],
   },
   {
+    name: 'the start of an outcome opens a gate',
+    file: 'src/core/task-report-alive.ts',
+    find: 'if (start === undefined || isGate)',
+    replace: 'if (start === undefined)',
+    unseen: 'its workers let no outcome carry a gate',
+    tests: ['test/core/carried-start'],
+  },
+  {
+    name: 'the start of an outcome counts where a start has counted',
+    file: 'src/core/task-report-alive.ts',
+    find: "counts(nowMs, task, attempt, 'start', ",
+    replace: "counts(nowMs, task, { ...attempt, countedAtMs: undefined }, 'start', ",
+    worlds: ['restarts'],
+    faults: 'dropAnswer=0.1,cutAnswer=0.08',
+    tests: ['test/core/carried-start'],
+  },
+  {
     name: 'another outcome of an ended attempt counts as its replay',
     file: 'src/core/task-report-over.ts',
     find: 'if (attempt.end?.op === op && attempt.end.hash === hash)',

@@ -1,4 +1,5 @@
-import type { Report } from '../contract/index.ts';
+import type { Report, ReportOf, TerminalReport } from '../contract/index.ts';
+import { outcomeOps, START_IN_OUTCOME } from '../contract/start-in-outcome.ts';
 import type { WorkerContext } from './context.ts';
 import { type Held, reportOf } from './held.ts';
 import { reportBytes } from './send-reports.ts';
@@ -20,23 +21,48 @@ export class PendingReport {
   unknownSince: number | undefined;
   /** It belongs to another project or address. */
   foreign = false;
+  /** What it carries. */
+  #start: ReportOf<'start'> | undefined;
 
   constructor(held: Held) {
     this.held = held;
   }
 
-  /** What the handler said on the way and was not answered goes out before the report. */
-  words(): Report[] {
-    return this.held.words?.owed() ?? [];
+  /** What the handler said on the way and was not answered goes out before the report; where it is a `start` alone, inside (contract 4.47). */
+  words({ features }: WorkerContext): readonly Report[] {
+    const owed = this.held.words?.owed() ?? [];
+    const [first] = owed;
+    if (
+      owed.length === 1 &&
+      first?.op === 'start' &&
+      outcomeOps.has(reportOf(this.held).op) &&
+      features.includes(START_IN_OUTCOME)
+    )
+      this.#start = first;
+    return this.#start === undefined ? owed : owed.filter((word) => word !== this.#start);
+  }
+
+  /** @param body as it is on disk. @returns as it goes out: with its `start` from then on, whatever `features` say later. */
+  sent(body: TerminalReport): TerminalReport {
+    if (this.#start === undefined) return body;
+    const { codeHash } = this.#start;
+    return { ...body, start: codeHash === undefined ? {} : { codeHash } } as TerminalReport;
   }
 
   /** Of the report and of those words. */
   bytesWith(words: readonly Report[]): number {
-    const { record } = this.held;
-    // The record holds the report, and a little more.
-    let bytes = record?.bytes ?? reportBytes(reportOf(this.held)) + 1;
+    // A report takes a little more where it goes with others.
+    let bytes = this.bytes + 1;
     for (const report of words) bytes += reportBytes(report) + 1;
     return bytes;
+  }
+
+  /** Of the report as it goes out. */
+  get bytes(): number {
+    const { record } = this.held;
+    // The record holds the report, and a little more.
+    const bytes = record?.bytes ?? reportBytes(reportOf(this.held));
+    return this.#start === undefined ? bytes : bytes + reportBytes(this.#start);
   }
 
   /** When it may be sent, as far as it alone decides. */

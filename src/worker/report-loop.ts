@@ -152,7 +152,7 @@ export class ReportLoop {
         if (group.length === 0) return [pending];
         continue;
       }
-      const words = pending.words();
+      const words = pending.words(this.#ctx);
       count += words.length + 1;
       bytes += pending.bytesWith(words);
       if (group.length > 0 && (count > batch || bytes > batchBytes)) break;
@@ -193,13 +193,13 @@ export class ReportLoop {
         pending.inFlight = false;
         continue;
       }
-      const words = pending.words();
+      const words = pending.words(this.#ctx);
       for (const word of words) {
         all.push(word);
         sizes.push(reportBytes(word));
       }
-      all.push(body);
-      sizes.push(pending.held.record?.bytes ?? reportBytes(body));
+      all.push(pending.sent(body));
+      sizes.push(pending.bytes);
       sent.push({ pending, reports: words.length + 1 });
     }
     const sending = sendReports(this.#ctx, all, (_, i) => sizes[i] as number);

@@ -22,10 +22,10 @@ const workers = {
   'python-worker': ['python3', 'samples/python-worker/worker.py'],
 };
 
-/** What a peer need not do: any other case that it skips has failed. Hints, batches, claims that wait and large ones are for speed. */
+/** What a peer need not do: any other case that it skips has failed. Hints, batches, claims that wait and large ones, and outcomes that carry their start are for speed. */
 const maySkip = {
   'python-worker':
-    /no hint stream|no two results together|lets no claim wait|no more than 100 at once/,
+    /no hint stream|no two results together|lets no claim wait|no more than 100 at once|no outcome carry its start/,
 };
 
 const [peer, ...given] = process.argv.slice(2);

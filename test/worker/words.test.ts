@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type Play, returned } from '../../sim/carrier.ts';
 import { noAnswer, refused } from '../../sim/wire-words.ts';
-import type { ReportOf } from '../../src/contract/index.ts';
+import { type ReportOf, START_IN_OUTCOME } from '../../src/contract/index.ts';
 import { workerDefaults } from '../../src/core/defaults.ts';
 import type { LogLine } from '../../src/ports/carrier.ts';
 import { SimWorld } from './sim-rig.ts';
@@ -23,6 +23,11 @@ async function speaking(
     .map(({ report }) => report) as ReportOf<'progress'>[];
   const logs = world.transport.sent('log').map(({ report }) => report) as ReportOf<'log'>[];
   return { world, one, ops: one.sent.map(({ report }) => report.op), progress, logs };
+}
+
+/** Its outcomes may carry their start. */
+function carries({ transport }: SimWorld): void {
+  transport.features = [START_IN_OUTCOME];
 }
 
 function lines(...texts: string[]): LogLine[] {
@@ -51,6 +56,54 @@ it('sends start and result of a short pure attempt in one call', async () => {
   const { world, one } = await speaking(async () => {});
   expect(one.sent.map(({ report }) => report.op)).toEqual(['start', 'complete']);
   expect(one.sent[0]?.call).toBe(one.sent[1]?.call);
+  world.check();
+});
+
+it('sends one report of a short pure attempt where an outcome may carry its start', async () => {
+  const { world, one } = await speaking(async () => {}, carries);
+  expect(one.sent.map(({ report }) => report)).toEqual([
+    expect.objectContaining({ op: 'complete', start: {} }),
+  ]);
+  world.check();
+});
+
+it('sends a start before what its handler said, and that before an outcome that could carry it', async () => {
+  const { world, ops, one } = await speaking(async (play) => {
+    play.listener.log(lines('a'));
+  }, carries);
+  expect(ops).toEqual(['start', 'log', 'complete']);
+  expect(one.sent.map(({ report }) => 'start' in report)).toEqual([false, false, false]);
+  world.check();
+});
+
+it('lets only an outcome carry its start', async () => {
+  const world = new SimWorld();
+  carries(world);
+  const one = world.transport.offer({ type: 'demo/hello' });
+  await world.start({ scripts: { 'demo/hello': () => ({ how: 'died', exitCode: 1 }) } });
+  await world.until(() => one.ended, 300_000);
+  expect(one.sent.map(({ report }) => report.op)).toEqual(['start', 'lost']);
+  world.check();
+});
+
+it('sends an outcome without an answer again with its start, also where that is no feature any more', async () => {
+  const { world } = await speaking(
+    async () => {},
+    (given) => {
+      carries(given);
+      given.transport.onReport(
+        'complete',
+        () => {
+          given.transport.features = [];
+          return noAnswer('cut');
+        },
+        3,
+      );
+    },
+  );
+  const sent = world.transport.sent('complete').map(({ report }) => JSON.stringify(report));
+  expect(sent).toHaveLength(4);
+  expect(new Set(sent)).toEqual(new Set([expect.stringContaining('"start":{}')]));
   world.check();
 });
 

@@ -1,5 +1,7 @@
 /** gates/…: nothing begins before its gate was opened, and only an answer in time opens one. */
+import type { Fcp, TaskHandle } from '../../../fcp/fcp.ts';
 import type { ReportExchange } from '../../../fcp/report-exchange.ts';
+import { NotApplicable } from '../../case.ts';
 import { expect, oneOf, same } from '../../check.ts';
 import type { WorkerCase } from '../worker-case.ts';
 import type { World } from '../world.ts';
@@ -53,6 +55,18 @@ async function asksAgain(world: World, op: 'start' | 'effect'): Promise<void> {
   same((await task.ended()).op, 'complete', 'the end of the task');
   same(Math.max(...early), 0, `the count of effects before ${op} was accepted`);
   same((await world.effects()).length, 1, 'how many lines handlers wrote to effects.jsonl');
+}
+
+/** Of several quick ones at least one has ended before its start was due. */
+const QUICK_ONES = 5;
+
+/** A task whose outcome carries its start. @throws NotApplicable where the worker lets none. */
+async function carrying(fcp: Fcp): Promise<TaskHandle> {
+  for (let n = 0; n < QUICK_ONES; n++) {
+    const task = fcp.offer(echo(n));
+    if ((await task.ended()).body.start !== undefined) return task;
+  }
+  throw new NotApplicable('it lets no outcome carry its start');
 }
 
 export const gates: readonly WorkerCase[] = [
@@ -216,6 +230,41 @@ export const gates: readonly WorkerCase[] = [
       const { t } = await quick.ended();
       const ms = Math.round(t - (quick.latest?.grantedAt ?? 0));
       expect(ms < 9_000, `A handler whose start was never answered took ${ms} ms.`);
+    },
+  },
+  {
+    name: 'gates/start-not-offered',
+    title: 'lets no outcome carry its start where that is no feature',
+    promises: ['4.47'],
+    handlers: ['conformance/echo'],
+    async run(world) {
+      const fcp = await world.controlPlane();
+      await world.worker();
+      for (let n = 0; n < QUICK_ONES; n++) {
+        const { body } = await fcp.offer(echo(n)).ended();
+        same(body.start, undefined, '`start` of an outcome');
+      }
+    },
+  },
+  {
+    name: 'gates/start-in-outcome',
+    title:
+      'lets an outcome carry a start that is not the gate, instead of it and each time it is sent',
+    promises: ['4.47'],
+    handlers: ['conformance/echo', 'conformance/effect'],
+    async run(world) {
+      const fcp = await world.controlPlane({ features: ['start-in-outcome'] });
+      await world.worker();
+      const quick = await carrying(fcp);
+      same(quick.reports('start').length, 0, 'how many other reports told the start');
+      const again = fcp.offer(echo('again'));
+      fcp.on(about(again, 'complete'), (_, ctl) => ctl.cutAfter(), { times: 1 });
+      const [first, second] = await came(fcp, again, 'complete', 2);
+      same(second?.body, first?.body, 'the report whose answer was lost, sent again');
+      const gate = fcp.offer(effect('once'));
+      const { op, body } = await gate.ended();
+      same([op, body.start], ['complete', undefined], 'end and `start` of a task with a gate');
+      same(gate.reports('start').length, 1, 'how often its start was asked');
     },
   },
   {
