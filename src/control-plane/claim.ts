@@ -214,7 +214,7 @@ async function grant(
       leaseMs: leaseLength(task.policy.leaseMs, request.leaseMs, limits.leaseMs),
     });
     if (!change.attempt || !change.task) continue;
-    const payloads = await payloadsOf(tx, row);
+    const payloads = readAlong(row) ?? (await payloadsOf(tx, row));
     const text = attemptText(tx.nowMs, services, change.task, change.attempt, payloads);
     chars += text.length + 1;
     // What does not fit stays in the queue, in its place; one always fits.
@@ -252,6 +252,13 @@ interface GrantedTask {
 interface Payloads {
   readonly input: string | undefined;
   readonly checkpoint: string | undefined;
+}
+
+/** Without waiting, where the store has read all that there is with the row. */
+function readAlong({ inputJson, task }: TaskRow): Payloads | undefined {
+  return inputJson !== undefined && task.fence === 0
+    ? { input: inputJson, checkpoint: undefined }
+    : undefined;
 }
 
 async function payloadsOf(tx: Transaction, row: TaskRow): Promise<Payloads> {

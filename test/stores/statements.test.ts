@@ -51,9 +51,9 @@ async function ran(work: () => Promise<unknown>): Promise<string[]> {
     statements.push(sql);
     return run.call(c, sql, ...values);
   };
-  c.put = (sql, ...values) => {
+  c.put = (sql, values) => {
     statements.push(sql);
-    putOne.call(c, sql, ...values);
+    putOne.call(c, sql, values);
   };
   await work();
   Object.assign(c, { run, put: putOne });

@@ -54,7 +54,7 @@ export class Connection {
    * Puts one row in or changes one, of which nothing has to be told: asked for a row (there is none) the driver makes no object
    * of what has changed.
    */
-  put(sql: string, ...values: Value[]): void {
+  put(sql: string, values: readonly Value[]): void {
     this.#prepared(sql).get(...values);
     this.#changes++;
   }

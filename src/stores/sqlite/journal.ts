@@ -70,8 +70,7 @@ export function journalWrites(
       kept.touched.tasks.add(taskRef);
       let seq = firstSeq;
       for (const event of events) {
-        c.put(
-          'INSERT INTO events (task, seq, at, kind, attempt_id, fence, by, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+        c.put(INSERT_EVENT, [
           taskRef,
           seq++,
           now(),
@@ -80,7 +79,7 @@ export function journalWrites(
           event.fence ?? null,
           c.texts.hold(event.by),
           c.texts.hold(JSON.stringify(event.data)),
-        );
+        ]);
       }
     },
 
@@ -91,15 +90,7 @@ export function journalWrites(
       let stored = number(size?.lines) ?? 0;
       let chars = number(size?.chars) ?? 0;
       for (const line of lines) {
-        c.put(
-          'INSERT INTO logs (task, n, attempt, at, level, text) VALUES (?, ?, ?, ?, ?, ?)',
-          taskRef,
-          ++n,
-          attemptNumber,
-          line.at,
-          line.level,
-          line.text,
-        );
+        c.put(INSERT_LOG, [taskRef, ++n, attemptNumber, line.at, line.level, line.text]);
         stored++;
         chars += line.text.length;
       }
@@ -141,6 +132,9 @@ export function journalWrites(
   };
 }
 
+const INSERT_EVENT =
+  'INSERT INTO events (task, seq, at, kind, attempt_id, fence, by, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)';
+const INSERT_LOG = 'INSERT INTO logs (task, n, attempt, at, level, text) VALUES (?, ?, ?, ?, ?, ?)';
 /** An entry holds its attempt's ref where the writer knew it, else its id. */
 const EVENTS = `SELECT e.*, a.id AS attempt FROM events AS e LEFT JOIN attempts AS a ON a.ref = e.attempt_id
   WHERE e.task = ? AND seq > ? ORDER BY seq LIMIT ?`;

@@ -63,7 +63,7 @@ export class KeptRows<Row extends { readonly ref: number }> {
     const index = this.#names.indexOf(name);
     const known = this.#rows.get(id);
     if (known) this.#hold(known, known.values.with(index, value));
-    else this.#c.put(this.#update(1 << index), value, ref);
+    else this.#c.put(this.#update(1 << index), [value, ref]);
   }
 
   /** @param told of each row that is written, with its values before and after. */
@@ -140,9 +140,10 @@ export class KeptRows<Row extends { readonly ref: number }> {
       changed.push(value);
     }
     if (set === 0) return false;
+    changed.push(ref);
     if (!this.#updates.has(set) && this.#updates.size >= KINDS_KEPT)
-      this.#c.put(this.#update(ALL), ...after, ref);
-    else this.#c.put(this.#update(set), ...changed, ref);
+      this.#c.put(this.#update(ALL), [...after, ref]);
+    else this.#c.put(this.#update(set), changed);
     return true;
   }
 

@@ -40,9 +40,9 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
   const savePayloads = (ref: number, before: TaskState | undefined, task: TaskState) => {
     const { resultJson } = task;
     if (resultJson !== undefined && withTask(resultJson) === null)
-      c.put(putPayload('results'), ref, resultJson);
+      c.put(putPayload('results'), [ref, resultJson]);
     if (task.checkpointJson !== undefined && task.checkpointJson !== before?.checkpointJson)
-      c.put(putPayload('checkpoints'), ref, task.checkpointJson);
+      c.put(putPayload('checkpoints'), [ref, task.checkpointJson]);
   };
 
   return {
@@ -71,7 +71,7 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
       touch(ref);
       kept.counts.moved(task, undefined, task.status);
       if (input === null)
-        c.put('INSERT INTO inputs (task, json) VALUES (?, ?)', ref, facts.inputJson);
+        c.put('INSERT INTO inputs (task, json) VALUES (?, ?)', [ref, facts.inputJson]);
       savePayloads(ref, undefined, task);
       return { ref, task };
     },
@@ -189,8 +189,8 @@ export function taskWrites(c: Connection, now: () => number, kept: Kept): TaskWr
 
 /** As it would be read: long results and checkpoints stand apart. */
 function loadedAgain(ref: number, task: TaskState): TaskRow {
-  if (task.resultJson === undefined && task.checkpointJson === undefined) return { ref, task };
   const resultJson = withTask(task.resultJson) ?? undefined;
+  if (task.resultJson === resultJson && task.checkpointJson === undefined) return { ref, task };
   return { ref, task: { ...task, resultJson, checkpointJson: undefined } };
 }
 
