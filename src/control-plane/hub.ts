@@ -135,9 +135,10 @@ export class Hub {
     );
   }
 
-  /** Waits for news of the task, `ms` at most, and no longer than its reader (`signal`) and this hub go on. */
-  news(taskId: string, ms: number, signal: AbortSignal): News {
-    if (this.#stopped || signal.aborted) return { over: Promise.resolve(), stop: () => {} };
+  /** Waits for news of the task, `ms` at most, and no longer than its reader (none of `signals`) and this hub go on. */
+  news(taskId: string, ms: number, signals: readonly AbortSignal[]): News {
+    if (this.#stopped || signals.some(({ aborted }) => aborted))
+      return { over: Promise.resolve(), stop: () => {} };
     const waiters = this.#waiters.get(taskId) ?? new Set();
     this.#waiters.set(taskId, waiters);
     let resolve = () => {};
@@ -149,12 +150,12 @@ export class Hub {
       if (!waiters.delete(stop)) return;
       if (waiters.size === 0) this.#waiters.delete(taskId);
       timer.cancel();
-      signal.removeEventListener('abort', stop);
+      for (const signal of signals) signal.removeEventListener('abort', stop);
       resolve();
     };
     const timer = this.#clock.timer(ms, stop);
     waiters.add(stop);
-    signal.addEventListener('abort', stop, { once: true });
+    for (const signal of signals) signal.addEventListener('abort', stop, { once: true });
     return { over, stop };
   }
 

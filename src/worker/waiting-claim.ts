@@ -25,9 +25,14 @@ export async function waitingClaim(
   const otherNow = () => ctx.settings !== settings || ctx.hintsReopened !== hintsReopened;
   const unwanted = () =>
     ctx.draining || ctx.stopped || ctx.heldBack || ctx.pauses.some || otherNow();
+  // Not `AbortSignal.any`: each of them stays with the worker's own signal, and in memory, until the next full collection.
   const over = new AbortController();
+  const leave = () => over.abort();
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave, { once: true });
   let answer: Answer<ClaimAnswer> | undefined;
-  const sent = transport.claim(request, AbortSignal.any([signal, over.signal])).then((one) => {
+  const sent = transport.claim(request, over.signal).then((one) => {
+    signal.removeEventListener('abort', leave);
     answer = one;
     ctx.wake.claim.wake();
     return one;
@@ -38,7 +43,7 @@ export async function waitingClaim(
     const endedAt = clock.now();
     const last = await lastWord(ctx, withoutWait({ ...request, max: 0 }), signal);
     // Whatever the first one still brings, this has brought too; without an answer it is repeated as any other claim.
-    over.abort();
+    leave();
     const first = await sent;
     return { answer: first.kind === 'ok' ? first : last, endedAt };
   }

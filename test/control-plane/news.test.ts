@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { SimulatedClock } from '../../sim/clock.ts';
 import { Hub } from '../../src/control-plane/hub.ts';
@@ -18,7 +19,7 @@ it('ends all waits at the news, and each of the others by its time, its reader o
   const of = hub();
   const gone = reader();
   const waits = [gone, reader(), reader()].map((one, i) =>
-    of.news('tsk_1', i === 1 ? 10 : 1_000, one.signal),
+    of.news('tsk_1', i === 1 ? 10 : 1_000, [one.signal]),
   );
   gone.abort();
   expect(await isOver(waits[0]?.over as Promise<void>)).toBe(true);
@@ -27,18 +28,33 @@ it('ends all waits at the news, and each of the others by its time, its reader o
   expect(await isOver(waits[2]?.over as Promise<void>)).toBe(false);
   of.take([note]);
   expect(await isOver(waits[2]?.over as Promise<void>)).toBe(true);
-  const stopped = of.news('tsk_1', 1_000, reader().signal);
+  const stopped = of.news('tsk_1', 1_000, [reader().signal]);
   stopped.stop();
   expect(await isOver(stopped.over)).toBe(true);
 });
 
 it('leaves those alone who have begun to wait since, when a wait that is over is stopped', async () => {
   const of = hub();
-  const first = of.news('tsk_1', 1_000, reader().signal);
+  const first = of.news('tsk_1', 1_000, [reader().signal]);
   of.take([note]);
-  const second = of.news('tsk_1', 1_000, reader().signal);
+  const second = of.news('tsk_1', 1_000, [reader().signal]);
   first.stop();
   expect(await isOver(second.over)).toBe(false);
   of.take([note]);
   expect(await isOver(second.over)).toBe(true);
+});
+
+it('ends a wait with the first of its signals, and leaves nothing with the other', async () => {
+  const of = hub();
+  for (const which of [0, 1]) {
+    const both = [reader(), reader()];
+    const { over } = of.news(
+      'tsk_1',
+      1_000,
+      both.map(({ signal }) => signal),
+    );
+    both[which]?.abort();
+    expect(await isOver(over)).toBe(true);
+    for (const { signal } of both) expect(getEventListeners(signal, 'abort')).toEqual([]);
+  }
 });

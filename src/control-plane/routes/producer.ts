@@ -141,7 +141,7 @@ async function journal(call: KeyedCall, keyEnd: AbortSignal): Promise<Answer | R
   const { store, clock, hub } = services;
   const { after, waitMs, limit } = query as z.infer<typeof eventsQuery>;
   const until = clock.now() + waitMs;
-  const gone = waitMs > 0 ? AbortSignal.any([request.signal, keyEnd]) : request.signal;
+  const gone = () => request.signal.aborted || keyEnd.aborted;
   for (;;) {
     const ended = keyEnd.aborted && endedKey(await store.nowMs(), await store.keyById(key.id));
     if (ended) return ended;
@@ -150,9 +150,9 @@ async function journal(call: KeyedCall, keyEnd: AbortSignal): Promise<Answer | R
     const left = until - clock.now();
     // Listening begins before reading, so that no news is missed between the two; where entries are there it is for nothing.
     const waits = left > 0 && row.task.seq <= after;
-    const news = waits ? hub.news(row.task.id, left, gone) : undefined;
+    const news = waits ? hub.news(row.task.id, left, [request.signal, keyEnd]) : undefined;
     const events = await store.events(row.ref, after, limit);
-    if (news === undefined || events.length > 0 || hub.stopped || gone.aborted) {
+    if (news === undefined || events.length > 0 || hub.stopped || gone()) {
       news?.stop();
       const seq = Math.max(row.task.seq, events.at(-1)?.seq ?? 0);
       return answer({
