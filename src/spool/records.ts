@@ -54,13 +54,11 @@ export interface RunningRecord extends AttemptIdentity {
   readonly schemaVersion: number;
   readonly effectSafety: EffectSafety;
   readonly effectGate: EffectGate;
-  readonly project?: string;
   readonly claimedAt: string;
 }
 
 export interface RunningLine extends RunningRecord, Origin {
   readonly kind: 'running';
-  readonly project?: string;
 }
 
 /** Added to a group file; it is about the attempt's record in that file. */
@@ -191,6 +189,22 @@ export function encodeLine(record: { readonly kind: string }): Line {
   }
   // Put together from texts: a copy of each record with its version first would cost as much as its checksum.
   return sealed(`{"v":${RECORD_VERSION},${JSON.stringify(record).slice(1, -1)}`);
+}
+
+/** The lines of what a claim brought, which begin alike. */
+export function runningLines(
+  records: readonly RunningRecord[],
+  origin: Origin,
+): { readonly attemptId: string; readonly text: string }[] {
+  const head = `{"v":${RECORD_VERSION},"kind":"running",${JSON.stringify(origin).slice(1, -1)},`;
+  // Field by field: what else a caller's object holds (an input, say) does not belong here.
+  return records.map((one) => {
+    const { taskId, attemptId, fence, leaseToken, type, schemaVersion } = one;
+    const { effectSafety, effectGate, claimedAt } = one;
+    const own = { taskId, attemptId, fence, leaseToken, type, schemaVersion };
+    const text = JSON.stringify({ ...own, effectSafety, effectGate, claimedAt });
+    return { attemptId, text: sealed(head + text.slice(1, -1)).text };
+  });
 }
 
 /** The line of a mark: each task has some of them, always of the same form. */

@@ -6,12 +6,12 @@ import type { Log } from '../ports/log.ts';
 import { GroupFolder } from './group-folder.ts';
 import {
   closingLine,
-  encodeLine,
   type MarkRecord,
   markLine,
   type Origin,
   type ProgressMark,
   type RunningRecord,
+  runningLines,
 } from './records.ts';
 import { type Place, SegmentWriter } from './segment-writer.ts';
 import { turnOver } from './turn-over.ts';
@@ -217,26 +217,8 @@ function write(
   marks?: ReadonlyMap<string, string>,
 ): Promise<Place> {
   let text = '';
-  for (const one of records)
-    text += encodeLine(runningLine(one, origin)).text + (marks?.get(one.attemptId) ?? '');
+  for (const line of runningLines(records, origin))
+    text += line.text + (marks?.get(line.attemptId) ?? '');
   const ids = records.map(({ attemptId }) => attemptId);
   return writer.write(ids, text, Buffer.byteLength(text));
-}
-
-/** Field by field: what else a caller's object holds (an input, say) does not belong here. */
-function runningLine(one: RunningRecord, origin: Origin) {
-  return {
-    kind: 'running',
-    ...origin,
-    ...(one.project !== undefined && { project: one.project }),
-    taskId: one.taskId,
-    attemptId: one.attemptId,
-    fence: one.fence,
-    leaseToken: one.leaseToken,
-    type: one.type,
-    schemaVersion: one.schemaVersion,
-    effectSafety: one.effectSafety,
-    effectGate: one.effectGate,
-    claimedAt: one.claimedAt,
-  };
 }

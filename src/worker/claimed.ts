@@ -80,7 +80,7 @@ export class Claimed {
     const { clock, log, random, spool } = this.#ctx.ports;
     const claimedAt = new Date(clock.wall()).toISOString();
     for (const held of fresh) held.workedAt = { claimedAt };
-    const records = fresh.map((held) => runningRecord(held, this.#ctx, claimedAt));
+    const records = fresh.map((held) => runningRecord(held, claimedAt));
     const written = spool.recordClaim(records);
     for (const held of fresh) held.recorded = held.state.effectSafety === 'pure';
     this.#attempts.grantSlots();
@@ -187,7 +187,7 @@ export class Claimed {
   }
 }
 
-function runningRecord(held: Held, ctx: WorkerContext, claimedAt: string): RunningRecord {
+function runningRecord(held: Held, claimedAt: string): RunningRecord {
   const { effectSafety, effectGate } = held.state;
   return {
     ...four(held.attempt),
@@ -195,7 +195,6 @@ function runningRecord(held: Held, ctx: WorkerContext, claimedAt: string): Runni
     schemaVersion: held.attempt.schemaVersion,
     effectSafety,
     effectGate,
-    ...(ctx.project === undefined ? {} : { project: ctx.project }),
     claimedAt,
   };
 }

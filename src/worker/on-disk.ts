@@ -215,11 +215,9 @@ export class OnDisk {
   }
 
   #meta(held: Held) {
-    const { project } = this.#ctx;
     return {
       type: held.attempt.type,
       schemaVersion: held.attempt.schemaVersion,
-      ...(project === undefined ? {} : { project }),
       followUp: held.state.followUp,
       ...(held.workedAt === undefined ? {} : { workedAt: held.workedAt }),
     };
