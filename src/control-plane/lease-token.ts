@@ -10,37 +10,45 @@ export interface Holder {
 
 /** Proof that its holder was given this attempt. Stands in no journal, view, hint, log or problem. */
 export function leaseToken(secret: Uint8Array, epoch: string, holder: Holder): string {
-  // None of the parts can hold a line break, so no two holders share a text.
-  const text = `${epoch}\n${holder.project}\n${holder.attemptId}\n${holder.fence}`;
   let made = TOKENS.get(secret);
   if (made === undefined) {
     made = new Tokens(secret);
     TOKENS.set(secret, made);
   }
-  return made.of(text);
+  return made.of(epoch, holder);
 }
 
 /** Those of late are remembered: most are asked for twice, by the claim and by the report that ends the attempt. */
 class Tokens {
   readonly #hmac: Hmac;
-  #recent = new Map<string, string>();
-  #older = new Map<string, string>();
+  /** By the attempt's id: what the token is made of is put together and hashed only where it is made. */
+  #recent = new Map<string, Made>();
+  #older = new Map<string, Made>();
 
   constructor(secret: Uint8Array) {
     this.#hmac = new Hmac(secret);
   }
 
-  of(text: string): string {
-    const known = this.#recent.get(text) ?? this.#older.get(text);
-    if (known !== undefined) return known;
-    const token = this.#hmac.digest(text);
+  of(epoch: string, { project, attemptId, fence }: Holder): string {
+    const known = this.#recent.get(attemptId) ?? this.#older.get(attemptId);
+    if (known?.fence === fence && known.project === project && known.epoch === epoch)
+      return known.token;
+    // None of the parts can hold a line break, so no two holders share a text.
+    const token = this.#hmac.digest(`${epoch}\n${project}\n${attemptId}\n${fence}`);
     if (this.#recent.size >= TOKENS_KEPT) {
       this.#older = this.#recent;
       this.#recent = new Map();
     }
-    this.#recent.set(text, token);
+    this.#recent.set(attemptId, { epoch, project, fence, token });
     return token;
   }
+}
+
+interface Made {
+  readonly epoch: string;
+  readonly project: string;
+  readonly fence: number;
+  readonly token: string;
 }
 
 /** Some 300 bytes each; twice as many at most. */

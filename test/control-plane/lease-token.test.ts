@@ -28,6 +28,8 @@ it('is another one for another secret, epoch, project, attempt or fence', () => 
   expect(new Set(tokens).size).toBe(tokens.length);
   for (const token of tokens.slice(1))
     expect(tokenFits(secret, 'epoch', holder, token)).toBe(false);
+  // Whatever was asked for since.
+  expect(leaseToken(secret, 'epoch', holder)).toBe(tokens[0]);
 });
 
 it('is what Node makes of any key and text, one after the other with the same key', () => {
