@@ -20,6 +20,8 @@ export class HintLoop {
   #failures = 0;
   /** When the present stream brought its first byte. */
   #openAt = Number.POSITIVE_INFINITY;
+  /** The present stream was opened, with a byte or without. */
+  #opened = false;
   /** Another stream ended before the present one. */
   #lost = false;
   #done: Promise<void> | undefined;
@@ -44,6 +46,7 @@ export class HintLoop {
     const { workerId, sessionId } = this.#ctx.settings;
     while (!this.#abort.signal.aborted) {
       this.#openAt = Number.POSITIVE_INFINITY;
+      this.#opened = false;
       const end = await transport.hints(
         { workerId, sessionId },
         (hint) => this.#hint(hint),
@@ -72,6 +75,7 @@ export class HintLoop {
   #hint(hint: Hint): void {
     switch (hint.kind) {
       case 'open':
+        this.#opened = true;
         if (this.#lost) this.#ctx.hintsReopened++;
         // Something may have come while the stream was away.
         this.#ctx.askForWork();
@@ -100,9 +104,11 @@ export class HintLoop {
     const { log } = this.#ctx.ports;
     if (end.status === 409) this.#presence.soon();
     const level = this.#failures === 1 ? 'info' : 'debug';
+    const what = this.#opened ? 'ended' : 'could not be opened';
+    const again = this.#opened ? 'the stream is opened again' : 'it is tried again';
     log[level](
       'hints.lost',
-      `The hint stream ended (${withoutStop(end.why)}); polling goes on and the stream is opened again.`,
+      `The hint stream ${what} (${withoutStop(end.why)}); polling goes on and ${again}.`,
       { kind: end.kind, status: end.status },
     );
   }

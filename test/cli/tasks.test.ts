@@ -232,6 +232,12 @@ it('resolves a task whose outcome is not known', async () => {
   const id = await submit('pay');
   expect((await run('tasks', 'watch', id)).code).toBe(exitCodes['task-outcome-unknown'].code);
   expect((await run('tasks', 'list', '--needs-attention')).out).toContain(id);
+  const doctor = await run('tasks', 'doctor');
+  expect(doctor.out).toContain(`1 task needs a decision: ${id}`);
+  expect(doctor.out).toMatch(
+    new RegExp(`fix: Look .+ tasks resolve ${id} --as succeeded --reason "…"`),
+  );
+  expect(doctor.out).not.toContain('All is well');
   const wrong = await run(
     'tasks',
     'resolve',

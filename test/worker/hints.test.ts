@@ -100,6 +100,21 @@ it('polls as without hints while a stream is open but has not brought a byte', a
   world.check();
 });
 
+it('says of a stream that never began that it could not be opened, and of others that they ended', async () => {
+  const world = new SimWorld();
+  world.transport.onCall('hints', () => refused(503, 'UNAVAILABLE'), 1);
+  await world.start();
+  await world.until(() => world.transport.openStreams === 1, 50_000);
+  world.transport.hint({ kind: 'ping' });
+  await world.advance(60_000);
+  world.transport.cutHints();
+  await world.until(() => world.log.of('hints.lost').length === 2);
+  expect(world.log.of('hints.lost').map(({ text }) => text)).toEqual([
+    'The hint stream could not be opened (refused); polling goes on and it is tried again.',
+    'The hint stream ended (The stream was cut); polling goes on and the stream is opened again.',
+  ]);
+});
+
 it('ignores hints about attempts that it does not have', async () => {
   const world = new SimWorld();
   await world.start();

@@ -11,6 +11,7 @@ import { checkOutbox } from '../doctor/outbox-checks.ts';
 import { checkClock, checkReach } from '../doctor/reach.ts';
 import { checkKeys, checkService } from '../doctor/service.ts';
 import { lateReportWaits } from '../doctor/stale-reports.ts';
+import { checkUndecided, readUndecided } from '../doctor/undecided.ts';
 import { checkNotLoaded, checkUnserved, readServed, type Served } from '../doctor/unserved.ts';
 import { checkWire } from '../doctor/wire.ts';
 import { openDoors } from '../doors.ts';
@@ -100,6 +101,7 @@ async function checkRemote(
     await tell(checkService(keys.answer, reached.info !== undefined));
     const served = await readServed(keys.viewer);
     await tell(checkUnserved(served));
+    await tell(checkUndecided(await readUndecided(keys.viewer)));
     return { reader: keys.reader, served };
   } catch (error) {
     if (!(error instanceof TaskError)) throw error;
@@ -151,7 +153,7 @@ async function spoolChecks(
 
 function verdict(failed: number, warned: number, good: Paint, bad: Paint): string {
   const warnings = warned === 0 ? '' : `, ${warned} warning${warned === 1 ? '' : 's'}`;
-  if (failed === 0) return good(`\nAll is well${warnings}.`);
+  if (failed === 0) return good(warned === 0 ? '\nAll is well.' : `\nNo check failed${warnings}.`);
   return bad(`\n${failed} check${failed === 1 ? '' : 's'} failed${warnings}.`);
 }
 
