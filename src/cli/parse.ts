@@ -3,7 +3,7 @@ import { VERSION } from '../contract/version.ts';
 import type { Command } from './command.ts';
 import { commandHelp, type Group, helpWidth, overview } from './help.ts';
 import { type Flag, flagsOf } from './options.ts';
-import { didYouMean } from './suggest.ts';
+import { didYouMean, meantBy } from './suggest.ts';
 import { usageError } from './usage.ts';
 
 /** What a command line asks for. */
@@ -166,14 +166,28 @@ function unknownCommand(path: string, group: Group | undefined, known: Known): E
   ];
   // `interlock submit` means `interlock tasks submit`.
   const inside = names.find((name) => name.endsWith(` ${first}`));
-  const meant = WORKER_CHECK.has(path)
-    ? ` Did you mean interlock-worker --check${group ? '' : ', or config check'}?`
-    : group
-      ? didYouMean(path, names)
-      : inside
-        ? ` Did you mean ${inside}?`
-        : didYouMean(first, tops);
-  return usageError(`There is no command "${path}".${meant}`, group?.name);
+  if (WORKER_CHECK.has(path))
+    return usageError(
+      `There is no command "${path}". Did you mean interlock-worker --check${group ? '' : ', or config check'}?`,
+      group?.name,
+      'Run interlock-worker --check (the same as interlock worker --check); interlock-worker --help lists all its flags.',
+    );
+  const meant = group ? meantBy(path, names) : (inside ?? meantBy(first, tops));
+  if (meant === undefined) return usageError(`There is no command "${path}".`, group?.name);
+  return usageError(
+    `There is no command "${path}". Did you mean ${meant}?`,
+    group?.name,
+    runInstead(known.commands.find((one) => one.path === meant) ?? meant),
+  );
+}
+
+/** The command that was meant, as it is typed; a group has none of its own. What followed is not repeated: it may hold anything. */
+function runInstead(meant: Command | string): string {
+  if (typeof meant === 'string') return `Run interlock ${meant} --help for its commands.`;
+  const takes = (meant.positionals ?? []).map(({ name, optional }) =>
+    optional ? `[${name}]` : `<${name}>`,
+  );
+  return `Run ${['interlock', meant.path, ...takes].join(' ')}`;
 }
 
 function all({ commands, groups, columns }: Known, name: string | undefined): Parsed {

@@ -6,8 +6,13 @@ export function didYouMean(
   known: readonly string[],
   shown = (name: string) => name,
 ): string {
-  const meant = nearest(word, known) ?? withThatWord(word, known);
+  const meant = meantBy(word, known);
   return meant === undefined ? '' : ` Did you mean ${shown(meant)}?`;
+}
+
+/** The name that was most likely meant, if one is near. */
+export function meantBy(word: string, known: readonly string[]): string | undefined {
+  return nearest(word, known) ?? withThatWord(word, known);
 }
 
 /** `worker` of `task-worker`, where no other name has that word. */

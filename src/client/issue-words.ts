@@ -40,10 +40,16 @@ function bound(
 }
 
 function instead({ keys, path }: z.core.$ZodIssueUnrecognizedKeys): string {
-  if (path[0] === 'policy') return `; it may hold ${policyNames.join(', ')}`;
-  if (path.length > 0) return '';
-  const meant = nearest(keys[0] ?? '', Object.keys(submitRequest.shape));
-  return meant === undefined ? '' : ` (is ${meant} meant?)`;
+  const inPolicy = path[0] === 'policy';
+  if (path.length > 0 && !inPolicy) return '';
+  const meant = nearest(keys[0] ?? '', inPolicy ? namesIn(path) : Object.keys(submitRequest.shape));
+  if (meant !== undefined) return ` (is ${meant} meant?)`;
+  return inPolicy ? `; it may hold ${policyNames.join(', ')}` : '';
+}
+
+/** Of a policy, or of its backoff. */
+function namesIn(path: readonly PropertyKey[]): readonly string[] {
+  return path.length > 1 ? backoffNames() : Object.keys(policyRequest.shape);
 }
 
 function backoffNames(): string[] {

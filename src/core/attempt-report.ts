@@ -122,7 +122,7 @@ function outOfTime({ stop, limit }: EndFacts, killed = false): { readonly messag
   if (stop !== 'timeout' || limit === undefined) return {};
   if (killed)
     return {
-      message: `It did not stop when it was told to at its time limit of ${limitWords(limit)}, and had to be killed. Let it heed ctx.signal, and give it more time there, or less to do.`,
+      message: `It did not stop when it was told to at its time limit of ${limitWords(limit)}, and had to be killed. Let it heed ctx.signal (a loop can only if it gives way with an await), and give it more time there, or less to do.`,
     };
   return {
     message: `It was stopped at its time limit of ${limitWords(limit)}. Give it more time there, or less to do.`,

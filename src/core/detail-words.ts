@@ -106,6 +106,13 @@ export function cut(text: string, chars: number): string {
     : text;
 }
 
+/** As `cut`, but after the last sentence that fits, where one does: half a next step helps nobody. */
+export function cutAtSentence(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  const whole = /^.*[^.][.!?](?= )/s.exec(text.slice(0, chars - 1))?.[0];
+  return whole === undefined ? cut(text, chars) : `${whole} …`;
+}
+
 function plainly(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }

@@ -108,7 +108,7 @@ const table: readonly Row[] = [
     what: 'a policy with an unknown field',
     argv: ['tasks', 'submit', 'demo/hello', '--policy', 'maxAttemps=3'],
     exit: 65,
-    says: /policy has no field "maxAttemps"; it may hold maxAttempts, backoff\.initialMs/,
+    says: /policy has no field "maxAttemps" \(is maxAttempts meant\?\)/,
   },
   {
     what: 'a policy beyond its bounds',

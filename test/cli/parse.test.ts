@@ -66,6 +66,16 @@ describe('the command line', () => {
     expect({ code, out }).toEqual({ code: 64, out: '' });
   });
 
+  it.each([
+    [['doctor'], /^next +Run \S*interlock tasks doctor$/m],
+    [['tasks', 'sohw', 'tsk_1'], /^next +Run \S*interlock tasks show <task-id>$/m],
+    [['taks', 'list'], /^next +Run \S*interlock tasks --help for its commands\.$/m],
+    [['check'], /^next +Run interlock-worker --check .+; interlock-worker --help lists/m],
+    [['nothing-like-it'], /^next +Run interlock --help/m],
+  ])('tells for %j the command that was meant as the next step', async (argv, words) => {
+    expect((await interlock(argv)).err).toMatch(words);
+  });
+
   it('refuses a key as a flag, says why, and does not repeat it', async () => {
     for (const flag of ['--key', '--worker-key', '--admin-key', '--token', '--password']) {
       for (const argv of [[flag, 'il_secretsecret'], [`${flag}=il_secretsecret`]]) {

@@ -198,6 +198,16 @@ it('a message of many characters is cut in tables, and stands whole once where a
   expect(long).toEqual([`E  ${message}`]);
 });
 
+it('a long note in a table ends with a whole sentence, and all of it stands where the task is shown', () => {
+  const why = `The bank said ${'no '.repeat(60)}today.`;
+  const step = `Ask it again ${'and again '.repeat(10)}tomorrow.`;
+  const error = { code: 'E', message: `${why} ${step}`, retryable: false };
+  const failed = task({ status: 'failed', error });
+  const [, row = ''] = tableLines([failed], taskColumns(plain, NOW), plain, undefined);
+  expect(row).toMatch(/ today\. …$/);
+  expect(shown(failed)).toContain(`E  ${why} ${step}`);
+});
+
 it('tells a code once in lists, beside the status and in the journal, where the message begins with it', () => {
   const message = "ENOENT: no such file or directory, open '/x'";
   const error = { code: 'ENOENT', message, retryable: false };

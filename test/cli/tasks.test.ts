@@ -253,6 +253,13 @@ it('resolves a task whose outcome is not known', async () => {
     code: 64,
     err: expect.stringContaining('--result goes with --as succeeded'),
   });
+  const silent = await run('tasks', 'resolve', id, '--as', 'succeeded');
+  expect(silent).toMatchObject({
+    code: 64,
+    err: expect.stringMatching(
+      new RegExp(`\nnext +Run \\S*interlock tasks resolve ${id} --as succeeded --reason "…"\n`),
+    ),
+  });
   const done = await run(
     'tasks',
     'resolve',

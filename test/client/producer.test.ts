@@ -265,7 +265,12 @@ it('is no secret what a key source is good for: a key refused is read again', as
 it.each([
   [{ idempotencykey: 'x' }, 'the request has no field "idempotencykey" (is idempotencyKey meant?)'],
   [{ policy: { maxAttempts: 0 } }, 'policy.maxAttempts must be at least 1'],
-  [{ policy: { maxAttempt: 2 } }, 'policy has no field "maxAttempt"; it may hold '],
+  [{ policy: { maxAttempt: 2 } }, 'policy has no field "maxAttempt" (is maxAttempts meant?)'],
+  [{ policy: { tries: 2 } }, 'policy has no field "tries"; it may hold maxAttempts, '],
+  [
+    { policy: { backoff: { initalMs: 2 } } },
+    'policy.backoff has no field "initalMs" (is initialMs meant?)',
+  ],
   [{ priority: 'high' }, 'priority must be a number'],
   [{ priority: 101 }, 'priority must be at most 100'],
 ])('a request that cannot be is refused in words of ours: %j', async (options, says) => {

@@ -58,7 +58,7 @@ describe('the report of an end', () => {
     expect(told({ how: 'killed' }, { stop: 'timeout', limit })).toMatchObject({
       killed: true,
       message:
-        'It did not stop when it was told to at its time limit of 4 s (timeoutMs of the handler), and had to be killed. Let it heed ctx.signal, and give it more time there, or less to do.',
+        'It did not stop when it was told to at its time limit of 4 s (timeoutMs of the handler), and had to be killed. Let it heed ctx.signal (a loop can only if it gives way with an await), and give it more time there, or less to do.',
     });
     expect(told({ how: 'stopped' }, { stop: 'timeout', limit })).toMatchObject({ message });
     expect(told({ how: 'killed' }, { stop: 'drain', limit })).not.toHaveProperty('message');

@@ -1,6 +1,7 @@
 import { defineCommand } from '../command.ts';
 import { connect, connectionSettings, OPERATORS } from '../connect.ts';
 import { jsonArgument } from '../json-input.ts';
+import { shellWord } from '../own-name.ts';
 import { usageError } from '../usage.ts';
 
 const RESOLUTIONS = ['succeeded', 'failed', 'retry', 'late-report'] as const;
@@ -45,10 +46,13 @@ export const tasksResolve = defineCommand({
         `tasks resolve needs --as ${RESOLUTIONS.join(' | ')}${args.as ? `, not "${args.as}"` : ''}.`,
         'tasks resolve',
       );
+    // The value itself is not repeated: it may hold anything.
+    const withResult = args.result === undefined ? '' : ' --result …';
     if (!args.reason)
       throw usageError(
         'tasks resolve needs --reason: whoever reads the journal wants to know why.',
         'tasks resolve',
+        `Run interlock tasks resolve ${shellWord(args['task-id'])} --as ${resolution}${withResult} --reason "…"`,
       );
     if (args.result !== undefined && resolution !== 'succeeded')
       throw usageError('--result goes with --as succeeded only.', 'tasks resolve');

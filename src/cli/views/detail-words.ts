@@ -1,7 +1,7 @@
 import { detailWords as wordsOf } from '../../core/detail-words.ts';
 import { localTime } from './time-words.ts';
 
-export { cut } from '../../core/detail-words.ts';
+export { cut, cutAtSentence } from '../../core/detail-words.ts';
 
 /** The details of an error or a loss, one clause each, with local times. */
 export function detailWords(details: Readonly<Record<string, unknown>>): string[] {

@@ -12,7 +12,7 @@ import type { ExitName } from '../exit-codes.ts';
 import { plain, type Style } from '../style.ts';
 import { type Column, factLines } from '../table.ts';
 import { troubleWords } from './attempt-view.ts';
-import { cut, detailWords } from './detail-words.ts';
+import { cut, cutAtSentence, detailWords } from './detail-words.ts';
 import { age, moment } from './time-words.ts';
 
 export { noteOf };
@@ -30,7 +30,7 @@ export function taskColumns(style: Style, wallMs: number): Column<TaskView>[] {
     { title: 'POOL', cell: ({ pool }) => pool },
     { title: 'AGE', cell: ({ createdAt }) => age(createdAt, wallMs), align: 'right' },
     { title: 'TRIES', cell: ({ attempts }) => String(attempts), align: 'right' },
-    { title: 'NOTE', cell: (task) => cut(noteOf(task), NOTE_CHARS) },
+    { title: 'NOTE', cell: (task) => cutAtSentence(noteOf(task), NOTE_CHARS) },
   ];
 }
 
