@@ -152,12 +152,8 @@ class ThreadJob implements RunningJob {
     }
   }
 
-  /**
-   * A short one among others: that it begins is marked only if it is still at work a moment later, as in a host with jobs ahead. Not
-   * where one attempt is all that is permitted: a handler that ends the program would be called a second time.
-   */
+  /** A short one among others: that it begins is marked only if it is still at work a moment later, as in a host with jobs ahead. */
   get #isOneOfMany(): boolean {
-    if (this.#job.lastPermitted) return false;
     const { others, times } = this.#ports;
     return others() && times.shortMs !== undefined && mayBeginUnmarked(this.#job);
   }

@@ -42,12 +42,14 @@ export class CallTimes {
 /**
  * Among others in its host, where its handler is short: on disk it is marked if it is still at work a moment later. Not on a
  * second attempt: what ends its agent while it is unmarked comes back as not begun, and is to be marked before it begins from then on.
+ * Nor where one attempt is all that is permitted: what ends its agent would be called a second time.
  */
 export function mayBeginUnmarked(job: {
   readonly effectSafety: string;
   readonly fence: number;
+  readonly lastPermitted?: true;
 }): boolean {
-  return job.effectSafety !== 'non-idempotent' && job.fence <= 1;
+  return job.effectSafety !== 'non-idempotent' && job.fence <= 1 && !job.lastPermitted;
 }
 
 export interface HostLoad {

@@ -103,6 +103,13 @@ describe.skipIf(process.platform !== 'linux')('short jobs in one host', () => {
     expect(jobs.map(({ told }) => told.giving)).toEqual([1, 1]);
   });
 
+  it('marks beforehand, and lets not wait, what one attempt is permitted of', async () => {
+    const jobs = ['1', '2'].map((name) => job(name, {}, { lastPermitted: true }));
+    const ends = await Promise.all(jobs.map(({ ended }) => ended));
+    expect(new Set(ends.map(pidOf)).size).toBe(2);
+    expect(jobs.map(({ told }) => told.giving)).toEqual([1, 1]);
+  });
+
   it('gives what may not be repeated a host of its own', async () => {
     const jobs = ['1', '2'].map((name) => job(name, {}, { effectSafety: 'non-idempotent' }));
     const ends = await Promise.all(jobs.map(({ ended }) => ended));

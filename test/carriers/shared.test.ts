@@ -19,7 +19,11 @@ carrierCases('shared', async () => {
 });
 
 describe('that a job of a shared host begins', () => {
-  const marksOf = async (shortMs: number | undefined, fence = 1, names = ['a', 'b', 'c']) => {
+  const marksOf = async (
+    shortMs: number | undefined,
+    more: { readonly fence?: number; readonly lastPermitted?: true } = {},
+    names = ['a', 'b', 'c'],
+  ) => {
     const { carrier } = sharedCarrier({
       callTimes: () => ({ add: () => {}, apart: () => {}, shortMs }),
     });
@@ -28,7 +32,7 @@ describe('that a job of a shared host begins', () => {
         file: fixtureFile('echo'),
         effectSafety: 'pure',
         sharesHost: true,
-        fence,
+        ...more,
         input: { name },
       });
     try {
@@ -43,12 +47,13 @@ describe('that a job of a shared host begins', () => {
   };
 
   it('is marked beforehand of a short one that comes alone, of none of those that come together', async () => {
-    expect(await marksOf(0.1, 1, ['alone'])).toEqual([1]);
+    expect(await marksOf(0.1, {}, ['alone'])).toEqual([1]);
     expect(await marksOf(0.1)).toEqual([0, 0, 0]);
   });
 
-  it('is marked of each where they are not known to be short, and on a second attempt', async () => {
+  it('is marked of each where they are not known to be short, on a second attempt, and on the only one', async () => {
     expect(await marksOf(undefined)).toEqual([1, 1, 1]);
-    expect(await marksOf(0.1, 2)).toEqual([1, 1, 1]);
+    expect(await marksOf(0.1, { fence: 2 })).toEqual([1, 1, 1]);
+    expect(await marksOf(0.1, { lastPermitted: true })).toEqual([1, 1, 1]);
   });
 });

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { aheadInHostDefaults } from '../../src/core/defaults.ts';
-import { CallTimes, type SlowHead, slowHead, takesMore } from '../../src/core/jobs-ahead.ts';
+import {
+  CallTimes,
+  mayBeginUnmarked,
+  type SlowHead,
+  slowHead,
+  takesMore,
+} from '../../src/core/jobs-ahead.ts';
 import { runs } from '../property.ts';
 
 const { calls, heldMs, most, reckonEvery, slowMs, unreadMs, workMs } = aheadInHostDefaults;
@@ -85,4 +91,12 @@ it('asks back only what waits, moves it only where that was not answered, and ki
     }),
     { numRuns: runs(200) },
   );
+});
+
+it('lets begin unmarked only a first attempt that may be repeated and has another after it', () => {
+  const first = { effectSafety: 'idempotent', fence: 1 };
+  expect(mayBeginUnmarked(first)).toBe(true);
+  expect(mayBeginUnmarked({ ...first, effectSafety: 'non-idempotent' })).toBe(false);
+  expect(mayBeginUnmarked({ ...first, fence: 2 })).toBe(false);
+  expect(mayBeginUnmarked({ ...first, lastPermitted: true })).toBe(false);
 });
