@@ -30,7 +30,7 @@ export const startCodes = {
   STORE_TOO_NEW: {
     exit: 'configuration',
     title: 'A newer program wrote the database',
-    next: 'Run that one, or name another `--data`.',
+    next: 'Run that one; or go back to the copy of the folder from before it ([upgrading](operations.md#upgrading-and-going-back)).',
   },
   STORE_TOO_OLD: {
     exit: 'configuration',

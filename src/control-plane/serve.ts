@@ -179,6 +179,12 @@ function openBase(options: ServeOptions): Base {
   return openDataFolder(options.data, {
     ...options,
     as: 'owner',
+    onUpgrade: ({ from, to }) =>
+      options.log.info(
+        'store.upgraded',
+        `The database in ${options.data} was brought from version ${from} to ${to}: an earlier interlock does not open it any more. The way back is a copy of the folder from before.`,
+        { from, to },
+      ),
     onLoss: ({ error, rescued }) =>
       options.log.error('store.lost', `${error.message} ${error.hint}`, { rescued }),
   });

@@ -18,6 +18,7 @@ import { DATABASE, refuseForeign, refuseLost, SECRET } from './data-check.ts';
 import { type FolderOwner, ownedError, takeFolder } from './folder-owner.ts';
 import type { StoreLoss } from './sqlite/kept-files.ts';
 import type { SyncFile } from './sqlite/log-sync.ts';
+import type { Upgrade } from './sqlite/migrate.ts';
 import { openSqliteStore } from './sqlite.ts';
 import { syncFolder } from './sync-folder.ts';
 
@@ -48,6 +49,7 @@ export function openDataFolder(
     readonly as: 'owner' | 'visitor';
     /** See `SqliteOptions`. */
     readonly onLoss?: (loss: StoreLoss) => void;
+    readonly onUpgrade?: (upgrade: Upgrade) => void;
     readonly sync?: SyncFile;
   },
 ): DataFolder {

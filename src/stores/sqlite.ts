@@ -12,7 +12,7 @@ import { KeptFiles, type StoreLoss } from './sqlite/kept-files.ts';
 import { KnownKeys } from './sqlite/known-keys.ts';
 import { keepLeftLog, leftLog } from './sqlite/left-log.ts';
 import { LogSync, type SyncFile } from './sqlite/log-sync.ts';
-import { migrate } from './sqlite/migrate.ts';
+import { migrate, type Upgrade } from './sqlite/migrate.ts';
 import { RestFolds } from './sqlite/rest-folds.ts';
 import { steadyNow } from './steady-now.ts';
 
@@ -23,6 +23,8 @@ export interface SqliteOptions {
   readonly random: Random;
   /** Default: yes. `false` where another process uses the file: an older version is then refused. */
   readonly migrates?: boolean;
+  /** An older program's database was brought to this version, which that program does not open any more. */
+  readonly onUpgrade?: (upgrade: Upgrade) => void;
   /** The files were taken away while they were open: told once; from then on everything is refused as `UNAVAILABLE`. */
   readonly onLoss?: (loss: StoreLoss) => void;
   /** Default: `fdatasync` in the thread pool. */
@@ -52,7 +54,8 @@ export function openSqliteStore(options: SqliteOptions): Store {
       PRAGMA journal_size_limit = ${WAL_KEPT_BYTES};
       PRAGMA cache_size = -${WRITER_CACHE_KIB};`);
     if (owns) checkWhole(writer, options.file);
-    const changed = migrate(writer, options.file, owns);
+    const upgrade = migrate(writer, options.file, owns);
+    if (upgrade && upgrade.from > 0) options.onUpgrade?.(upgrade);
     writer.run(
       'INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)',
       'epoch',
@@ -69,7 +72,16 @@ export function openSqliteStore(options: SqliteOptions): Store {
     const folding = options.sync ? inside : foldBeside(options.file, inside);
     // A second process comes with a few commands, and leaves the rest to SQLite.
     const checkpoints = owns ? new Checkpoints(writer, folding) : undefined;
-    const parts = { writer, reader, clock: options.clock, files, log, owns, checkpoints, changed };
+    const parts = {
+      writer,
+      reader,
+      clock: options.clock,
+      files,
+      log,
+      owns,
+      checkpoints,
+      changed: upgrade !== undefined,
+    };
     const store = new SqliteStore(parts);
     const reads = durableReads(store.readsOf(reader), files, log, owns);
     return Object.assign(store, reads);

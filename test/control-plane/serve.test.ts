@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,6 +85,22 @@ describe('a data folder', () => {
     await serve(data);
   });
 
+  it('of an earlier program is brought to this version, and the log says that there is no way back', async () => {
+    const data = folder();
+    const scripts = join(import.meta.dirname, '../../src/stores/migrations');
+    const earlier = readdirSync(scripts).sort().slice(0, 6);
+    const database = new DatabaseSync(join(data, 'control-plane.db'));
+    for (const name of earlier) database.exec(readFileSync(join(scripts, name), 'utf8'));
+    database.exec('PRAGMA user_version = 6');
+    database.close();
+    const upgrades = () => lines.filter((said) => said.startsWith('store.upgraded'));
+    await (await serve(data)).stop();
+    expect(upgrades()).toEqual([expect.stringContaining('from version 6 to 7')]);
+    await (await serve(data)).stop();
+    await serve(folder());
+    expect(upgrades()).toHaveLength(1);
+  });
+
   it('of a newer program is refused and left alone', async () => {
     const data = folder();
     await (await serve(data)).stop();
@@ -93,7 +109,10 @@ describe('a data folder', () => {
     database.close();
     await expect(serve(data)).rejects.toMatchObject({
       code: 'STORE_TOO_NEW',
-      message: expect.stringMatching(/version 99, this program knows versions up to \d/),
+      message: expect.stringMatching(
+        /version 99, this program knows versions up to \d.* Nothing was changed/,
+      ),
+      hint: expect.stringContaining('copy of the folder'),
     });
     // It gave the folder back.
     await expect(serve(data)).rejects.toMatchObject({ code: 'STORE_TOO_NEW' });
