@@ -116,15 +116,24 @@ export function usedFolder(folder: string): string {
   });
 }
 
-/** Works on the database itself, on the control plane's machine, which may be running. */
+/** Works on the database itself, on the control plane's machine, which may be running. One that it had to upgrade is told on stderr. */
 export async function inData<T>(
   folder: string,
-  { clock, random }: Pick<Io, 'clock' | 'random'>,
+  { clock, random, err }: Pick<Io, 'clock' | 'random' | 'err'>,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const { openDataFolder } = await import('../stores/data-folder.ts');
-  const data = openDataFolder(folder, { clock, random, as: 'visitor' });
+  const { openDataFolder, upgradeWords } = await import('../stores/data-folder.ts');
+  let upgraded: string | undefined;
+  const data = openDataFolder(folder, {
+    clock,
+    random,
+    as: 'visitor',
+    onUpgrade: (upgrade) => {
+      upgraded = upgradeWords(folder, upgrade);
+    },
+  });
   try {
+    if (upgraded !== undefined) await err.line(upgraded);
     return await work(data.store);
   } finally {
     await data.close();

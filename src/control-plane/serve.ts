@@ -10,7 +10,7 @@ import type { Random } from '../ports/random.ts';
 import type { SocketOwners } from '../ports/socket-owners.ts';
 import type { Store } from '../ports/store.ts';
 import { isUsed } from '../stores/data-check.ts';
-import { openDataFolder } from '../stores/data-folder.ts';
+import { openDataFolder, upgradeWords } from '../stores/data-folder.ts';
 import { openMemoryStore } from '../stores/memory.ts';
 import type { StoreLoss } from '../stores/sqlite/kept-files.ts';
 import { createApp } from './app.ts';
@@ -176,15 +176,12 @@ function openBase(options: ServeOptions): Base {
       hint: 'Name one with --data, or use --store memory to forget everything at the end.',
     });
   }
-  return openDataFolder(options.data, {
+  const folder = options.data;
+  return openDataFolder(folder, {
     ...options,
     as: 'owner',
     onUpgrade: ({ from, to }) =>
-      options.log.info(
-        'store.upgraded',
-        `The database in ${options.data} was brought from version ${from} to ${to}: an earlier interlock does not open it any more. The way back is a copy of the folder from before.`,
-        { from, to },
-      ),
+      options.log.info('store.upgraded', upgradeWords(folder, { from, to }), { from, to }),
     onLoss: ({ error, rescued }) =>
       options.log.error('store.lost', `${error.message} ${error.hint}`, { rescued }),
   });

@@ -99,6 +99,11 @@ export function openDataFolder(
   });
 }
 
+/** For the log of a control plane, and for people whose command was the first on the folder. */
+export function upgradeWords(folder: string, { from, to }: Upgrade): string {
+  return `The database in ${folder} was brought from version ${from} to ${to}: an earlier interlock does not open it any more. The way back is a copy of the folder from before.`;
+}
+
 /** Best effort: a disk that is full or a folder that is gone does not keep anybody from starting or ending. */
 function remember(owner: FolderOwner | undefined, log: boolean): void {
   try {

@@ -1,5 +1,6 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { serveControlPlane } from '../../src/control-plane/serve.ts';
 import { systemClock } from '../../src/system/clock.ts';
@@ -119,6 +120,25 @@ describe('keys new', () => {
         .err,
     ).toMatch(/holds other things/);
   });
+});
+
+it('says on stderr that the command has brought an earlier database to this version, once', async () => {
+  const folder = temporaryFolder();
+  const scripts = join(import.meta.dirname, '../../src/stores/migrations');
+  const database = new DatabaseSync(join(folder, 'control-plane.db'));
+  for (const name of readdirSync(scripts).sort().slice(0, 6))
+    database.exec(readFileSync(join(scripts, name), 'utf8'));
+  database.exec('PRAGMA user_version = 6');
+  database.close();
+  const first = await interlock(['keys', 'list', '--data', folder, '--json']);
+  expect(first.code, first.err).toBe(0);
+  expect(JSON.parse(first.out).keys).toEqual([]);
+  expect(first.err).toContain(
+    `The database in ${folder} was brought from version 6 to 7: an earlier interlock does not open it any more. The way back is a copy of the folder from before.`,
+  );
+  const second = await interlock(['keys', 'list', '--data', folder, '--json']);
+  expect(second.code, second.err).toBe(0);
+  expect(second.err).not.toContain('was brought');
 });
 
 describe('keys list', () => {

@@ -143,7 +143,7 @@ async function remote(
 export async function local(
   folder: string,
   request: NewKeyRequest & { readonly project: string },
-  io: Pick<Parameters<typeof connect>[0]['io'], 'clock' | 'random'>,
+  io: Pick<Parameters<typeof connect>[0]['io'], 'clock' | 'random' | 'err'>,
 ): Promise<Made> {
   const { makeKey } = await import('../../control-plane/keys.ts');
   const { expiresAt: wished, ...wish } = request;
