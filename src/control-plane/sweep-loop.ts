@@ -60,6 +60,7 @@ export class SweepLoop {
           await this.#extendLeases();
           failures = refused;
         }
+        await this.#forget();
         // Reading is cheap; the writer is not asked for nothing.
         let leftMs = await this.#leftMs();
         while (!signal.aborted && leftMs <= 0) {
@@ -68,7 +69,6 @@ export class SweepLoop {
           if (swept < timing.sweepBatch) break;
           lookedAt = clock.now();
         }
-        await this.#forget();
         waitMs = this.#pauseMs(leftMs);
       } catch (error) {
         if (signal.aborted) return;

@@ -300,6 +300,24 @@ describe('plans', () => {
   });
 });
 
+it('says that the disk is full where its tables find no room, also where SQLite has undone them by itself, and makes them when there is', () => {
+  const c = new Connection(file);
+  c.script('PRAGMA max_page_count = 3');
+  expect(() => migrate(c, file, true)).toThrow('full');
+  c.script('PRAGMA max_page_count = 100000');
+  // As it does at a write to the log that finds no room.
+  const script = c.script.bind(c);
+  c.script = (sql) => {
+    script(sql === 'COMMIT' ? 'ROLLBACK' : sql);
+    if (sql === 'COMMIT') throw new Error('database or disk is full');
+  };
+  expect(() => migrate(c, file, true)).toThrow('database or disk is full');
+  c.script = script;
+  expect(c.database.isTransaction).toBe(false);
+  expect(migrate(c, file, true)).toMatchObject({ from: 0 });
+  c.close();
+});
+
 it('gives up a whole group when the disk is full in the middle of it, and goes on when there is room', async () => {
   const c = new Connection(file);
   c.script('PRAGMA journal_mode = WAL');

@@ -51,7 +51,7 @@ export class Connection {
   }
 
   /**
-   * Puts one row in or changes one, of which nothing has to be told: asked for a row (there is none) the driver makes no object
+   * Puts one row in or changes one, of which nothing has to be told (an update whose row is not there counts as one too): asked for a row (there is none) the driver makes no object
    * of what has changed.
    */
   put(sql: string, values: readonly Value[]): void {

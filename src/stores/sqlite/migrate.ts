@@ -56,7 +56,8 @@ export function migrate(c: Connection, file: string, mayChange: boolean): Upgrad
       }
       c.script('COMMIT');
     } catch (error) {
-      c.script('ROLLBACK');
+      // On a full disk SQLite has undone it already.
+      if (c.database.isTransaction) c.script('ROLLBACK');
       throw error;
     }
   }
