@@ -12,6 +12,7 @@ import { drained } from './call-ends.ts';
 import { exitText, type Host } from './host.ts';
 import { leftRunning, NOT_TAKEN } from './host-ends.ts';
 import type { HostGone, HostListener } from './host-process.ts';
+import { ifAlone } from './if-alone.ts';
 import type { JobRunContext } from './job-context.ts';
 import type { JobRun } from './job-run.ts';
 import type { Mark } from './new-processes.ts';
@@ -58,14 +59,9 @@ export class HostJobs implements HostListener {
     return this.#jobs.size === 0;
   }
 
-  /**
-   * Calls if none goes to the host in the same write; before that. Of those that are there together each is marked when it is
-   * known to have begun.
-   */
+  /** See `ifAlone`. */
   ifAlone(n: number, tell: () => void): void {
-    queueMicrotask(() => {
-      if (this.#jobs.size === 1 && this.#jobs.has(n)) tell();
-    });
+    ifAlone(this.#jobs, n, tell);
   }
 
   /** @returns its number. Throws a RangeError where its input is too large. */

@@ -11,6 +11,7 @@ import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { Host, type HostContext, type NotReady } from './host.ts';
 import type { HostGone, HostListener, HostProcess } from './host-process.ts';
+import { ifAlone } from './if-alone.ts';
 import { JobLog } from './job-log.ts';
 import type { KernelKills } from './out-of-memory.ts';
 import { OutputLines } from './output-lines.ts';
@@ -122,22 +123,17 @@ export class SharedHost implements HostListener {
     run.at(this);
     if (!this.#host.loaded) this.#waiting.add(run);
     else if (this.#used) {
-      if (!this.#maySeeLater(run.job)) run.tellGiving(this);
-      else if (this.#runs.size === 0) this.#tellIfAlone(run);
+      const seenLater = this.#maySeeLater(run.job);
+      const isFirst = this.#runs.size === 0;
+      if (!seenLater) run.tellGiving(this);
       this.#give(run);
+      if (seenLater && isFirst) ifAlone(this.#runs, run.n, () => run.tellGiving(this));
     } else void this.#giveFirst(run);
   }
 
   /** A short one: among others, that it begins is marked only if it is still at work a moment later, as in a host with jobs ahead. */
   #maySeeLater(job: Job): boolean {
     return this.#times.shortMs !== undefined && mayBeginUnmarked(job);
-  }
-
-  /** What is given in the same turn goes with it, in one write. Before that it is told. */
-  #tellIfAlone(run: SharedRun): void {
-    queueMicrotask(() => {
-      if (this.#runs.size === 1 && this.#runs.get(run.n) === run) run.tellGiving(this);
-    });
   }
 
   /** It was stopped before it was given. */
