@@ -3,8 +3,8 @@ export const diskAndWire = [
   {
     name: 'the folder of the spool is not fsynced',
     file: 'src/spool/segment-writer.ts',
-    find: 'durableName ? undefined : (segment.named ?? this.#disk.syncFolder(this.#path));',
-    replace: 'undefined;',
+    find: 'segment.named ??= this.#disk.syncFolder(this.#path);',
+    replace: 'segment.named = undefined;',
     worlds: ['effects'],
     faults: 'powerCut=3,lineDown=2',
     tests: ['test/spool/crash'],

@@ -255,17 +255,13 @@ export class SegmentWriter {
   }
 
   #sync(segment: Segment, group: readonly Waiting[], offset: number): void {
-    const { file, durableName } = segment;
-    const bytes = file.sync();
-    const name = durableName ? undefined : (segment.named ?? this.#disk.syncFolder(this.#path));
-    this.#syncing = Promise.allSettled([bytes, name]).then((both) => {
+    const bytes = segment.file.sync();
+    segment.named ??= this.#disk.syncFolder(this.#path);
+    this.#syncing = Promise.allSettled([bytes, segment.named]).then((both) => {
       this.#syncing = undefined;
       const failed = both.find((one) => one.status === 'rejected');
       if (failed) this.#unsure(segment, group, failed.reason);
-      else {
-        segment.durableName = true;
-        this.#written(segment, group, offset);
-      }
+      else this.#written(segment, group, offset);
       if (this.#due()) this.#wake();
       else this.#rest();
     });

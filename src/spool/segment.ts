@@ -26,10 +26,8 @@ export interface Segment {
   readonly name: string;
   readonly file: OpenFile;
   bytes: number;
-  /** Its folder is being synced, or was, before a record came. */
+  /** Its folder is being synced since it was made, or was: then its name is durable. */
   named: Promise<void> | undefined;
-  /** Its folder was synced since it was made. */
-  durableName: boolean;
   /** A write or a sync of it failed: no record is added any more. */
   failed: boolean;
   readonly open: Set<string>;
@@ -43,7 +41,7 @@ export interface Segment {
 export async function makeSegment(disk: Disk, folder: string, name: string): Promise<Segment> {
   const file = await disk.makeOpen(join(folder, name));
   return {
-    ...{ name, file, bytes: 0, named: undefined, durableName: false, failed: false },
+    ...{ name, file, bytes: 0, named: undefined, failed: false },
     ...{ open: new Set(), ids: new Set(), marks: [], hurried: false },
   };
 }
