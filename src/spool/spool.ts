@@ -265,12 +265,13 @@ export class Spool {
   stats(): SpoolStats {
     const { size, oldestAt } = this.#reports;
     const { why } = this.#health;
-    const wall = () => this.#options.clock.wall();
+    const { clock } = this.#options;
     const { stale, refused, corrupt } = this.#aside;
     return {
       pending: size.records,
       bytes: size.bytes,
-      oldestMs: oldestAt === undefined ? null : Math.max(0, wall() - Date.parse(oldestAt)) || 0,
+      oldestMs:
+        oldestAt === undefined ? null : Math.max(0, clock.wall() - Date.parse(oldestAt)) || 0,
       ok: why === undefined,
       why,
       setAside: { stale: stale.count, refused: refused.count, corrupt: corrupt.count },

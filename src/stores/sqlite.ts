@@ -72,16 +72,8 @@ export function openSqliteStore(options: SqliteOptions): Store {
     const folding = options.sync ? inside : foldBeside(options.file, inside);
     // A second process comes with a few commands, and leaves the rest to SQLite.
     const checkpoints = owns ? new Checkpoints(writer, folding) : undefined;
-    const parts = {
-      writer,
-      reader,
-      clock: options.clock,
-      files,
-      log,
-      owns,
-      checkpoints,
-      changed: upgrade !== undefined,
-    };
+    const changed = upgrade !== undefined;
+    const parts = { writer, reader, clock: options.clock, files, log, owns, checkpoints, changed };
     const store = new SqliteStore(parts);
     const reads = durableReads(store.readsOf(reader), files, log, owns);
     return Object.assign(store, reads);

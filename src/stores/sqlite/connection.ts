@@ -51,8 +51,8 @@ export class Connection {
   }
 
   /**
-   * Puts one row in or changes one, of which nothing has to be told (an update whose row is not there counts as one too): asked for a row (there is none) the driver makes no object
-   * of what has changed.
+   * Puts one row in or changes one, of which nothing has to be told: asked for a row (there is none) the driver makes no object
+   * of what has changed. An update whose row is not there counts as a change too.
    */
   put(sql: string, values: readonly Value[]): void {
     this.#prepared(sql).get(...values);
