@@ -1,10 +1,11 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { serveControlPlane } from '../../src/control-plane/serve.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemRandom } from '../../src/system/random.ts';
+import { earlierVersion } from '../stores/earlier-version.ts';
 import { silent, startPlane } from './plane.ts';
 import { interlock } from './run.ts';
 import { temporaryFolder } from './world.ts';
@@ -124,11 +125,8 @@ describe('keys new', () => {
 
 it('says on stderr that the command has brought an earlier database to this version, once', async () => {
   const folder = temporaryFolder();
-  const scripts = join(import.meta.dirname, '../../src/stores/migrations');
   const database = new DatabaseSync(join(folder, 'control-plane.db'));
-  for (const name of readdirSync(scripts).sort().slice(0, 6))
-    database.exec(readFileSync(join(scripts, name), 'utf8'));
-  database.exec('PRAGMA user_version = 6');
+  database.exec(earlierVersion(6));
   database.close();
   const first = await interlock(['keys', 'list', '--data', folder, '--json']);
   expect(first.code, first.err).toBe(0);

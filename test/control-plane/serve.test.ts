@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { type ServedControlPlane, serveControlPlane } from '../../src/control-pl
 import { openDataFolder } from '../../src/stores/data-folder.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemRandom } from '../../src/system/random.ts';
+import { earlierVersion } from '../stores/earlier-version.ts';
 import { bundled, type Child, start } from './child-process.ts';
 
 /** The control plane on real sockets and a real disk, in this process and in others. */
@@ -87,11 +88,8 @@ describe('a data folder', () => {
 
   it('of an earlier program is brought to this version, and the log says that there is no way back', async () => {
     const data = folder();
-    const scripts = join(import.meta.dirname, '../../src/stores/migrations');
-    const earlier = readdirSync(scripts).sort().slice(0, 6);
     const database = new DatabaseSync(join(data, 'control-plane.db'));
-    for (const name of earlier) database.exec(readFileSync(join(scripts, name), 'utf8'));
-    database.exec('PRAGMA user_version = 6');
+    database.exec(earlierVersion(6));
     database.close();
     const upgrades = () => lines.filter((said) => said.startsWith('store.upgraded'));
     await (await serve(data)).stop();

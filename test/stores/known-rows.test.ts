@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -14,6 +14,7 @@ import { SqliteGroup, sqliteReads } from '../../src/stores/sqlite/group.ts';
 import { KeptFiles } from '../../src/stores/sqlite/kept-files.ts';
 import { migrate } from '../../src/stores/sqlite/migrate.ts';
 import { runs } from '../property.ts';
+import { earlierVersion } from './earlier-version.ts';
 import { inserted } from './inserted.ts';
 
 /** What the writer knows of rows without reading them is what is in the table, whatever has become of its commands. */
@@ -216,9 +217,7 @@ it('goes on with the counts of an older database, which its triggers kept', asyn
   const file = join(folder, 'old.db');
   const old = new Connection(file);
   try {
-    for (const name of ['001-first', '002-queued-at', '003-keys', '004-losing'])
-      old.script(readFileSync(join(MIGRATIONS, `${name}.sql`), 'utf8'));
-    old.script('PRAGMA user_version = 4');
+    old.script(earlierVersion(4));
     const random = new SimulatedRandom(1);
     const of = (db: Connection) =>
       new CommandQueue(new SqliteGroup(db, () => clock.wall(), new KeptFiles(file, db, () => 0)));
@@ -240,5 +239,3 @@ it('goes on with the counts of an older database, which its triggers kept', asyn
     old.close();
   }
 });
-
-const MIGRATIONS = join(import.meta.dirname, '../../src/stores/migrations');

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -11,6 +11,7 @@ import { Connection } from '../../src/stores/sqlite/connection.ts';
 import { SqliteGroup, sqliteReads } from '../../src/stores/sqlite/group.ts';
 import { KeptFiles } from '../../src/stores/sqlite/kept-files.ts';
 import { migrate } from '../../src/stores/sqlite/migrate.ts';
+import { earlierVersion } from './earlier-version.ts';
 import { inserted } from './inserted.ts';
 
 /** Short inputs and results stand with their task, long ones apart: whoever asks gets the very text. */
@@ -87,9 +88,7 @@ it.each([
 
 it('of an older database are found where they stood, and a new result takes their place', async () => {
   const file = join(folder, 'test.db');
-  const names = ['001-first', '002-queued-at', '003-keys', '004-losing', '005-counts', '006-texts'];
-  for (const name of names) c.script(readFileSync(join(MIGRATIONS, `${name}.sql`), 'utf8'));
-  c.script('PRAGMA user_version = 6');
+  c.script(earlierVersion(6));
   const here = new Connection(':memory:');
   migrate(here, ':memory:', true);
   const other = new CommandQueue(
@@ -112,5 +111,3 @@ it('of an older database are found where they stood, and a new result takes thei
   await ended(row, LONG);
   expect(await reads.payload(row.ref, 'result')).toBe(LONG);
 });
-
-const MIGRATIONS = join(import.meta.dirname, '../../src/stores/migrations');

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -12,6 +12,7 @@ import { Connection } from '../../src/stores/sqlite/connection.ts';
 import { SqliteGroup, sqliteReads } from '../../src/stores/sqlite/group.ts';
 import { KeptFiles } from '../../src/stores/sqlite/kept-files.ts';
 import { migrate } from '../../src/stores/sqlite/migrate.ts';
+import { earlierVersion } from './earlier-version.ts';
 import { inserted } from './inserted.ts';
 
 /** Texts that many rows have in common stand once, and are read as they were written. */
@@ -153,9 +154,7 @@ it('leave what an older database holds in place, also where it looks like a ref'
   const file = join(folder, 'old.db');
   const old = opened(file);
   try {
-    for (const name of ['001-first', '002-queued-at', '003-keys', '004-losing', '005-counts'])
-      old.script(readFileSync(join(MIGRATIONS, `${name}.sql`), 'utf8'));
-    old.script('PRAGMA user_version = 5');
+    old.script(earlierVersion(5));
     const id = await queue.run((tx) => claimed(tx, { effectKey: 'order-4711' }));
     for (const table of ['tasks', 'attempts', 'events']) {
       const columns = old.all(`PRAGMA table_info(${table})`).map(({ name }) => name);
@@ -173,5 +172,3 @@ it('leave what an older database holds in place, also where it looks like a ref'
     old.close();
   }
 });
-
-const MIGRATIONS = join(import.meta.dirname, '../../src/stores/migrations');
