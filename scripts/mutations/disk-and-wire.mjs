@@ -44,7 +44,7 @@ export const diskAndWire = [
   {
     name: 'a report is told durable without an fsync of its file',
     file: 'src/spool/segment-writer.ts',
-    find: 'const bytes = file.sync();',
+    find: 'const bytes = segment.file.sync();',
     replace: 'const bytes = Promise.resolve();',
     worlds: ['effects'],
     faults: 'powerCut=3,lineDown=2',
